@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One direction of a cable: frames in order of their start, and the bytes they carry.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hwmodel/time.h"
+
+namespace awing::hw {
+
+enum FrameFlags : uint32_t {
+  kFrameBadFcs = 1u << 0,  ///< the frame check sequence does not fit the frame (a line error)
+};
+
+/// A frame on the wire.
+struct WireFrame {
+  Ps start;           ///< picosecond at which the Start octet leaves the sender
+  uint64_t pos;       ///< where its octets lie: Link::bytes(pos)
+  uint32_t len;       ///< octets from destination address to end of payload, without FCS (60 and up)
+  uint32_t flags;     ///< FrameFlags
+  int64_t tx_quantum; ///< sender's own note (line quantum of the start); receivers do not look at it
+};
+
+/// A ring of bytes mapped twice in a row, so that any `size` octets from any position are contiguous.
+/// The constructor throws std::bad_alloc when the kernel refuses the mapping. size is rounded up to a
+/// power of two of at least a page.
+class MirrorRing {
+ public:
+  explicit MirrorRing(size_t size);
+  ~MirrorRing();
+  MirrorRing(const MirrorRing&) = delete;
+  MirrorRing& operator=(const MirrorRing&) = delete;
+
+  uint8_t* at(uint64_t pos) const { return base_ + (pos & mask_); }
+  size_t size() const { return mask_ + 1; }
+
+ private:
+  uint8_t* base_;
+  size_t mask_;
+};
+
+/// One direction of a cable. The sender appends frames in order of start; the receiver takes them in order.
+/// Used inside one domain, by whichever thread advances it: no locking of its own.
+///
+/// Positions count octets since the link was made and never wrap (64 bit). The sender may write octets at any
+/// position from write_pos() on that lies below release_pos() + capacity(); it owns the position counter.
+class Link {
+ public:
+  /// store_bytes: octets of frames that may be on the way or waiting at the receiver at one time.
+  /// delay: propagation in picoseconds, added by the receiver.
+  Link(size_t store_bytes, Ps delay_ps) : store_(store_bytes), frames_(kFrames), delay_(delay_ps) {}
+
+  static constexpr uint64_t kFrames = 8192;  ///< frames that may be on the way or waiting to be admitted
+
+  // --- sender -----------------------------------------------------------------------------------
+  uint8_t* bytes(uint64_t pos) const { return store_.at(pos); }
+  /// Octets that may be written from position pos on without touching what the receiver still needs.
+  uint64_t room(uint64_t pos) const { return released_ + store_.size() - pos; }
+  bool full() const { return head_ - tail_ == kFrames; }
+  /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start, and !full().
+  void push(const WireFrame& frame) {
+    assert(!full());
+    frames_[head_++ & (kFrames - 1)] = frame;
+  }
+  /// Every frame with start < known_until() has been pushed: the receiver may look that far ahead.
+  void set_known_until(Ps t) { known_until_ = t > known_until_ ? t : known_until_; }
+
+  // --- receiver ---------------------------------------------------------------------------------
+  Ps known_until() const { return known_until_; }
+  Ps delay() const { return delay_; }
+  bool empty() const { return head_ == tail_; }
+  uint64_t size() const { return head_ - tail_; }
+  const WireFrame& front() const { return frames_[tail_ & (kFrames - 1)]; }
+  /// The i-th frame not yet popped; i < size().
+  const WireFrame& peek(uint64_t i) const { return frames_[(tail_ + i) & (kFrames - 1)]; }
+  void pop() { ++tail_; }
+  /// The receiver needs no octet below position pos any more.
+  void release(uint64_t pos) { released_ = pos; }
+
+ private:
+  MirrorRing store_;
+  std::vector<WireFrame> frames_;
+  uint64_t head_ = 0, tail_ = 0;
+  uint64_t released_ = 0;
+  Ps known_until_ = 0;
+  Ps delay_;
+};
+
+}  // namespace awing::hw
