@@ -166,7 +166,7 @@ static_assert(kCounterBase + 8 * kCounters <= kBarBytes);
 // Streams: records packed back to back in a byte ring; each begins on a 16-octet boundary and may wrap.
 // ------------------------------------------------------------------------------------------------
 constexpr uint32_t kRecordAlign = 16;
-constexpr uint32_t kMinFrame = 60;     ///< octets without FCS; the card pads what is shorter
+constexpr uint32_t kMinFrame = 60;        ///< octets without FCS; the driver pads what is shorter (the card does not)
 constexpr uint32_t kMaxFrameAny = 16380;  ///< octets without FCS
 
 enum TxFlags : uint16_t {
@@ -180,7 +180,7 @@ constexpr uint16_t kNoChecksum = 0xFFFF;
 
 /// Header of a record in the send stream. The frame follows, padded to 16 octets.
 struct TxRecord {
-  uint16_t len;           ///< octets of the frame without FCS, 14..kMaxFrameAny
+  uint16_t len;           ///< octets of the frame without FCS, kMinFrame..kMaxFrameAny; else malformed
   uint16_t flags;         ///< TxFlags
   uint16_t stamp_offset;  ///< octets from the start of the frame; stamp_offset + 8 <= len, even
   uint16_t csum_offset;   ///< octets from the start of the frame, even, or kNoChecksum
@@ -220,7 +220,7 @@ static_assert(sizeof(StatusRecord) == 16);
 // ------------------------------------------------------------------------------------------------
 struct TxDescriptor {
   uint64_t addr;  ///< bus address of the octets
-  uint16_t len;   ///< octets in this buffer, 1..kMaxFrameAny
+  uint16_t len;   ///< octets in this buffer, 1..kMaxFrameAny; the whole frame has kMinFrame..kMaxFrameAny, else malformed
   uint16_t flags; ///< TxFlags; insert, launch and latch are read from the first descriptor of a frame
   uint16_t stamp_offset;
   uint16_t csum_offset;
