@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -51,14 +52,24 @@ class Link {
  public:
   /// store_bytes: octets of frames that may be on the way or waiting at the receiver at one time.
   /// delay: propagation in picoseconds, added by the receiver.
-  Link(size_t store_bytes, Ps delay_ps) : store_(store_bytes), frames_(kFrames), delay_(delay_ps) {}
+  Link(size_t store_bytes, Ps delay_ps)
+      : store_(std::make_unique<MirrorRing>(store_bytes)), frames_(kFrames), delay_(delay_ps) {}
 
   static constexpr uint64_t kFrames = 8192;  ///< frames that may be on the way or waiting to be admitted
 
+  /// Gives the link room for at least `store_bytes`; octets and positions stay as they are. Not while data flows on
+  /// another thread.
+  void grow(size_t store_bytes) {
+    if (store_bytes <= store_->size()) return;
+    auto larger = std::make_unique<MirrorRing>(store_bytes);
+    std::memcpy(larger->at(released_), store_->at(released_), store_->size());
+    store_ = std::move(larger);
+  }
+
   // --- sender -----------------------------------------------------------------------------------
-  uint8_t* bytes(uint64_t pos) const { return store_.at(pos); }
+  uint8_t* bytes(uint64_t pos) const { return store_->at(pos); }
   /// Octets that may be written from position pos on without touching what the receiver still needs.
-  uint64_t room(uint64_t pos) const { return released_ + store_.size() - pos; }
+  uint64_t room(uint64_t pos) const { return released_ + store_->size() - pos; }
   bool full() const { return head_ - tail_ == kFrames; }
   /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start, and !full().
   void push(const WireFrame& frame) {
@@ -81,7 +92,7 @@ class Link {
   void release(uint64_t pos) { released_ = pos; }
 
  private:
-  MirrorRing store_;
+  std::unique_ptr<MirrorRing> store_;
   std::vector<WireFrame> frames_;
   uint64_t head_ = 0, tail_ = 0;
   uint64_t released_ = 0;

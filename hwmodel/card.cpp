@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "card.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace awing::hw {
+
+Clock quantum_clock(int32_t ppm) {
+  uint64_t num = uint64_t{3200} * 1'000'000, den = static_cast<uint64_t>(1'000'000 + ppm);
+  const uint64_t g = std::gcd(num, den);
+  return Clock(num / g, den / g);
+}
+
+void insert_stamp(uint8_t* frame, uint64_t stamp, uint16_t stamp_offset, uint16_t csum_offset) {
+  uint8_t* at = frame + stamp_offset;
+  uint32_t sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto fresh = static_cast<uint16_t>(stamp >> (48 - 16 * i));
+    const auto old = static_cast<uint16_t>(at[2 * i] << 8 | at[2 * i + 1]);
+    sum += static_cast<uint16_t>(~old) + fresh;
+    at[2 * i] = static_cast<uint8_t>(fresh >> 8);
+    at[2 * i + 1] = static_cast<uint8_t>(fresh);
+  }
+  if (csum_offset == kNoChecksum) return;
+  uint8_t* check = frame + csum_offset;
+  sum += static_cast<uint16_t>(~(check[0] << 8 | check[1]));
+  sum = (sum & 0xFFFF) + (sum >> 16);
+  sum = (sum & 0xFFFF) + (sum >> 16);
+  auto mended = static_cast<uint16_t>(~sum);
+  if (mended == 0) mended = 0xFFFF;  // zero would say "no checksum"
+  check[0] = static_cast<uint8_t>(mended >> 8);
+  check[1] = static_cast<uint8_t>(mended);
+}
+
+bool valid_tx(uint32_t len, uint16_t flags, uint16_t stamp_offset, uint16_t csum_offset) {
+  if (len < kMinFrame || len > kMaxFrameAny) return false;
+  if (!(flags & kTxInsertStamp)) return true;
+  if (stamp_offset % 2 != 0 || stamp_offset + 8u > len) return false;
+  return csum_offset == kNoChecksum || (csum_offset % 2 == 0 && csum_offset + 2u <= len);
+}
+
+Card::Card(const CardConfig& config, Link& tx, Link& rx, Ps start)
+    : config_(config),
+      bus_clock_(config.bus.period_num, config.bus.period_den),
+      quantum_(quantum_clock(config.ppm)),
+      timing_(config.bus),
+      tx_link_(tx),
+      rx_link_(rx),
+      ran_until_(start) {
+  for (const RegInfo& info : kRegisters) regs_[info.offset / 4] = info.reset;
+  const uint64_t khz = config.bus.period_den * 1'000'000'000 / config.bus.period_num;
+  regs_[kBusInfo / 4] = config.bus.width | static_cast<uint32_t>(khz << 8);
+}
+
+void Card::post(HostOp op, Ps t) {
+  op.edge = bus_clock_.after(std::max(t, ran_until_));
+  if (!host_ops_.empty()) op.edge = std::max(op.edge, host_ops_.back().edge);
+  host_ops_.push_back(op);
+}
+
+bool Card::store(uint32_t r, uint32_t value) {
+  if (r % 4 != 0 || r >= kBarBytes) return false;
+  for (const RegInfo& info : kRegisters) {
+    if (info.offset != r) continue;
+    if (info.access == Access::kRo) return false;
+    if (info.access == Access::kRw) regs_[r / 4] = value;
+    return true;  // commands are not stored: they are done before they could be read back
+  }
+  return false;
+}
+
+uint32_t Card::load(uint32_t r) const {
+  if (r % 4 != 0 || r >= kBarBytes) return 0xFFFFFFFF;
+  if (r >= kCounterBase && r < kCounterBase + 8 * kCounters) {
+    const uint64_t v = counters_[(r - kCounterBase) / 8];
+    return static_cast<uint32_t>(r % 8 == 0 ? v : v >> 32);
+  }
+  return regs_[r / 4];
+}
+
+Counter Card::classify(const uint8_t* frame, uint32_t len, uint32_t flags, uint32_t control, uint32_t max_frame,
+                       uint64_t mac) const {
+  if (!(control & kCtlRxEnable)) return kRxDisabledDrops;
+  if (flags & kFrameBadFcs) return kRxCrcErrors;
+  if (len < kMinFrame) return kRxUndersize;
+  if (len + kFcs > max_frame) return kRxOversize;
+  if (control & kCtlPromiscuous) return kRxFrames;
+  uint64_t dst = 0;
+  std::memcpy(&dst, frame, 6);
+  if (dst == mac || dst == 0xFFFF'FFFF'FFFF) return kRxFrames;
+  if ((frame[0] & 1) && (control & kCtlAllMulticast)) return kRxFrames;
+  return kRxFiltered;
+}
+
+}  // namespace awing::hw

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "domain.h"
+
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+#include "fast.h"
+#include "reference.h"
+
+namespace awing::hw {
+
+namespace {
+/// One call to poll() lets at most this much model time pass, so that it returns in bounded time (clock=tsc).
+constexpr Ps kMostPerPoll = 500 * kPsPerUs;
+/// Step while a register read is on its way.
+constexpr Ps kReadStep = 50 * kPsPerNs;
+
+std::mutex registry_lock;
+std::map<std::string, std::weak_ptr<Domain>>& registry() {
+  static std::map<std::string, std::weak_ptr<Domain>> wires;
+  return wires;
+}
+
+size_t store_bytes(const CardConfig& a, const CardConfig& b, Ps delay) {
+  const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
+  return std::bit_ceil(size_t{a.tx_fifo} + b.rx_fifo + flying + 2 * kMaxFrameAny);
+}
+}  // namespace
+
+std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& tx, Link& rx, Ps start) {
+  if (engine == Engine::kReference) return std::make_unique<ReferenceCard>(config, tx, rx, start);
+  return std::make_unique<FastCard>(config, tx, rx, start);
+}
+
+Domain::Domain(const PortConfig& first)
+    : wire_(first.wire),
+      clock_(first.clock),
+      profile_(first.profile),
+      cable_delay_(first.cable_delay),
+      tsc_start_(__rdtsc()),
+      tsc_hz_(first.tsc_hz) {
+  for (Seat& seat : seats_)
+    seat.rx = std::make_unique<Link>(store_bytes(first.card, first.card, cable_delay_), cable_delay_);
+}
+
+tl::expected<int, std::string> Domain::join(const PortConfig& config) {
+  lock();
+  const auto refuse = [this](std::string why) {
+    unlock();
+    return tl::make_unexpected(std::move(why));
+  };
+  const int index = seats_[0].card ? 1 : 0;
+  Seat& seat = seats_[index];
+  if (seat.card || (index == 1 && (loop() || pcap_)))
+    return refuse("wire=" + wire_ + ": both ends are taken; use another name");
+  if (config.clock != clock_) return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
+  if (config.cable_delay != cable_delay_)
+    return refuse("wire=" + wire_ + ": cable_delay_ns= differs from that of the port at the other end");
+  if (!config.path.empty()) {
+    auto path = Path::from_file(config.path);
+    if (!path) return refuse(path.error());
+    seat.path = std::move(*path);
+    seat.out = std::make_unique<Link>(store_bytes(config.card, config.card, 0), 0);
+  } else {
+    seat.path.reset();
+    seat.out.reset();
+  }
+  if (index == 0 && wire_.starts_with("pcap:")) {
+    auto pcap = PcapWire::from_spec(wire_.substr(5));
+    if (!pcap) return refuse(pcap.error());
+    pcap_ = std::move(*pcap);
+  }
+  if (!config.trace.empty()) {
+    auto vcd = VcdWriter::open(config.trace);
+    if (!vcd) return refuse(vcd.error());
+    seat.vcd = std::move(*vcd);
+    seat.log.set_sink([writer = seat.vcd.get()](std::span<const Event> events) { writer->consume(events); });
+  }
+  seat.traced = !config.trace.empty();
+  // Frames on this cable may now wait in this card's receive FIFO, or in its send FIFO: both ways need the room.
+  const CardConfig& other = peer(index).card ? peer(index).card->config() : config.card;
+  for (Seat& s : seats_)
+    s.rx->grow(std::max(store_bytes(config.card, other, cable_delay_), store_bytes(other, config.card, cable_delay_)));
+  seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
+  if (seat.traced) seat.card->set_log(&seat.log);
+  update_links();
+  unlock();
+  return index;
+}
+
+void Domain::leave(int index) {
+  lock();
+  Seat& seat = seats_[index];
+  if (seat.traced) seat.log.flush(now_);
+  seat.card.reset();
+  seat.vcd.reset();
+  seat.path.reset();
+  update_links();
+  unlock();
+}
+
+void Domain::lock() {
+  while (!try_lock()) _mm_pause();
+}
+
+Ps Domain::host_now() {
+  if (clock_ == ClockMode::kVirtual) return host_.load(std::memory_order_relaxed);
+  const uint64_t ticks = __rdtsc() - tsc_start_;
+  return static_cast<Ps>(static_cast<U128>(ticks) * kPsPerSec / tsc_hz_);
+}
+
+void Domain::doorbell(int index, bool tx, uint32_t value) {
+  Mailbox& box = tx ? seats_[index].tx_bell : seats_[index].rx_bell;
+  const uint32_t head = box.head.load(std::memory_order_relaxed);
+  while (head - box.tail.load(std::memory_order_acquire) == Mailbox::kSize) poll(index, 0, 0);
+  if (clock_ == ClockMode::kVirtual) host_.fetch_add(profile_.register_write, std::memory_order_relaxed);
+  box.entries[head % Mailbox::kSize] = {host_now(), value};
+  box.head.store(head + 1, std::memory_order_release);
+}
+
+void Domain::collect_doorbells() {
+  for (Seat& seat : seats_) {
+    if (!seat.card) continue;
+    // Both boxes in order of time, so that the card sees what the host did in the order it did it.
+    for (;;) {
+      Mailbox* first = nullptr;
+      for (Mailbox* box : {&seat.tx_bell, &seat.rx_bell}) {
+        const uint32_t tail = box->tail.load(std::memory_order_relaxed);
+        if (tail == box->head.load(std::memory_order_acquire)) continue;
+        if (!first || box->entries[tail % Mailbox::kSize].t <
+                          first->entries[first->tail.load(std::memory_order_relaxed) % Mailbox::kSize].t)
+          first = box;
+      }
+      if (!first) break;
+      const uint32_t tail = first->tail.load(std::memory_order_relaxed);
+      const Mailbox::Entry& entry = first->entries[tail % Mailbox::kSize];
+      seat.card->post_write(entry.t, first == &seat.tx_bell ? kTxProducer : kRxConsumer, entry.value);
+      first->tail.store(tail + 1, std::memory_order_release);
+    }
+  }
+}
+
+void Domain::write(int index, uint32_t reg, uint32_t value) {
+  lock();
+  if (clock_ == ClockMode::kVirtual) host_.fetch_add(profile_.register_write, std::memory_order_relaxed);
+  collect_doorbells();
+  seats_[index].card->post_write(host_now(), reg, value);
+  unlock();
+}
+
+uint32_t Domain::read(int index, uint32_t reg) {
+  lock();
+  collect_doorbells();
+  Card& card = *seats_[index].card;
+  advance(std::max(now_, host_now()));
+  card.post_read(now_, reg);
+  while (!card.read_done()) advance(now_ + kReadStep);
+  if (clock_ == ClockMode::kVirtual) host_.store(now_, std::memory_order_relaxed);
+  const uint32_t value = card.read_value();
+  unlock();
+  return value;
+}
+
+void Domain::poll(int, uint32_t sent, uint32_t received) {
+  if (clock_ == ClockMode::kVirtual)
+    host_.fetch_add(profile_.poll + profile_.tx_packet * sent + profile_.rx_packet * received,
+                    std::memory_order_relaxed);
+  if (!try_lock()) return;
+  collect_doorbells();
+  const Ps target = host_now();
+  if (target > now_) advance(clock_ == ClockMode::kVirtual ? target : std::min(target, now_ + kMostPerPoll));
+  lag_.store(std::max<Ps>(0, target - now_), std::memory_order_relaxed);
+  unlock();
+}
+
+/// Moves what card `index` has sent towards the other end.
+void Domain::carry(int index, Ps until) {
+  Seat& seat = seats_[index];
+  if (seat.path) seat.path->advance(*seat.out, *peer(index).rx);
+  if (pcap_) {
+    if (!pcap_started_ && seat.card->receiving()) {
+      pcap_->start(now_);
+      pcap_started_ = true;
+    }
+    pcap_->consume(*seats_[1].rx);
+    pcap_->advance(until, *seats_[0].rx);
+  } else if (!peer(index).card) {
+    Link& nowhere = *peer(index).rx;
+    while (!nowhere.empty() && nowhere.front().start <= until) {
+      nowhere.release(nowhere.front().pos + nowhere.front().len);
+      nowhere.pop();
+      ++seat.unconnected;
+    }
+  }
+}
+
+void Domain::advance(Ps until) {
+  if (!loop() && !pcap_)
+    for (int i = 0; i < 2; ++i)
+      if (!seats_[1 - i].card) seats_[i].rx->set_known_until(until + 1);
+  if (pcap_) carry(0, until);
+  for (bool all = false; !all;) {
+    all = true;
+    for (int i = 0; i < 2; ++i) {
+      Seat& seat = seats_[i];
+      if (!seat.card) continue;
+      // On a plain loop the card hears itself: its own order of events keeps cause before effect.
+      const bool self = loop() && !seat.path;
+      const Ps limit = self ? until : std::min(until, seat.card->horizon() - 1);
+      if (limit > seat.card->ran_until()) seat.card->run(limit, until);
+      carry(i, until);
+      all &= seat.card->ran_until() >= until;
+    }
+  }
+  now_ = until;
+  reached_.store(now_, std::memory_order_relaxed);
+  update_links();
+  for (Seat& seat : seats_)
+    if (seat.card && seat.traced) seat.log.flush(now_);
+}
+
+void Domain::update_links() {
+  for (int i = 0; i < 2; ++i) {
+    Seat& seat = seats_[i];
+    if (!seat.card) continue;
+    const bool far = pcap_ || (peer(i).card && peer(i).card->transmitting());
+    const bool up = seat.card->transmitting() && far;
+    seat.card->set_link_up(up);
+    seat.link_up.store(up, std::memory_order_relaxed);
+  }
+}
+
+uint64_t Domain::counter(int index, Counter c) {
+  lock();
+  const uint64_t v = seats_[index].card->counter(c);
+  unlock();
+  return v;
+}
+
+std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
+  lock();
+  Seat& seat = seats_[index];
+  std::vector<std::pair<std::string, uint64_t>> all{{"wire_unconnected", seat.unconnected}};
+  const auto add = [&all](const char* prefix, const auto& counters) {
+    for (const auto& [name, value] : counters) all.emplace_back(prefix + name, value);
+  };
+  if (seat.path) add("path_", seat.path->counters());
+  if (pcap_) add("pcap_", pcap_->counters());
+  unlock();
+  return all;
+}
+
+std::pair<uint64_t, uint64_t> Domain::trace_hash(int index) {
+  lock();
+  Seat& seat = seats_[index];
+  if (seat.traced) seat.log.flush(now_);
+  const std::pair<uint64_t, uint64_t> both{seat.log.hash(), seat.log.count()};
+  unlock();
+  return both;
+}
+
+// --- Port ---------------------------------------------------------------------------------------------------------
+
+tl::expected<std::unique_ptr<Port>, std::string> Port::open(const PortConfig& config) {
+  if (auto ok = check(config); !ok) return tl::make_unexpected(ok.error());
+  if (config.clock == ClockMode::kTsc && config.tsc_hz == 0)
+    return tl::make_unexpected("clock=tsc needs the rate of the time-stamp counter");
+  const bool shared = config.wire != "loop" && !config.wire.starts_with("pcap:");
+  const std::lock_guard guard(registry_lock);
+  std::shared_ptr<Domain> domain = shared ? registry()[config.wire].lock() : nullptr;
+  if (!domain) domain = std::make_shared<Domain>(config);
+  auto index = domain->join(config);
+  if (!index) return tl::make_unexpected(index.error());
+  if (shared) registry()[config.wire] = domain;
+  std::unique_ptr<Port> port(new Port(config));
+  port->domain_ = std::move(domain);
+  port->index_ = *index;
+  return port;
+}
+
+Port::~Port() {
+  if (domain_) domain_->leave(index_);
+}
+
+void Port::write(uint32_t reg, uint32_t value) { domain_->write(index_, reg, value); }
+uint32_t Port::read(uint32_t reg) { return domain_->read(index_, reg); }
+uint64_t Port::counter(Counter c) { return domain_->counter(index_, c); }
+void Port::tx_doorbell(uint32_t value) { domain_->doorbell(index_, true, value); }
+void Port::rx_doorbell(uint32_t value) { domain_->doorbell(index_, false, value); }
+void Port::poll(uint32_t sent, uint32_t received) { domain_->poll(index_, sent, received); }
+Ps Port::now() const { return domain_->now(); }
+Ps Port::lag() const { return domain_->lag(); }
+bool Port::link_up() const { return domain_->link_up(index_); }
+std::vector<std::pair<std::string, uint64_t>> Port::wire_counters() const { return domain_->wire_counters(index_); }
+std::pair<uint64_t, uint64_t> Port::trace_hash() const { return domain_->trace_hash(index_); }
+
+}  // namespace awing::hw
