@@ -60,6 +60,19 @@ void Card::post(HostOp op, Ps t) {
   host_ops_.push_back(op);
 }
 
+bool Card::is_address(uint32_t r) {
+  switch (r & ~4u) {
+    case kStatusAddrLo:
+    case kTxBaseLo:
+    case kTxCplBaseLo:
+    case kRxBaseLo:
+    case kRxCplBaseLo:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Card::store(uint32_t r, uint32_t value) {
   if (r % 4 != 0 || r >= kBarBytes) return false;
   for (const RegInfo& info : kRegisters) {

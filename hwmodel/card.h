@@ -13,13 +13,13 @@
 
 namespace awing::hw {
 
-using U128 = unsigned __int128;
-
 /// Octets on the line before the frame: Start, preamble, SFD. And the FCS behind it.
 constexpr uint32_t kPreamble = 8;
 constexpr uint32_t kFcs = 4;
 /// A quantum is a column of the line, 4 octets, 3.2 ns: frames start on quanta. Two quanta make a line clock edge.
 constexpr uint32_t kQuantum = 4;
+/// A cable is at least a metre of fibre: 5 ns. The reference engine needs to hear of a frame before it arrives.
+constexpr Ps kLeastDelay = 5'000;
 /// A frame is known to the receiver this long before it can be admitted: (8 + 64) octets less one quantum, less
 /// 200 ppm, rounded down.
 constexpr Ps kLeastFrame = 54'000;
@@ -34,7 +34,7 @@ Clock quantum_clock(int32_t ppm);
 namespace phc {
 constexpr uint64_t kNominal = 59'029'581'036;  ///< 3.2 ns in 2^-64 s, rounded: 2^64 * 3.2e-9 = 59029581035.87
 constexpr uint64_t increment(int32_t trim) {
-  return kNominal + static_cast<int64_t>((static_cast<__int128>(kNominal) * trim) >> 40);
+  return kNominal + static_cast<int64_t>((static_cast<I128>(kNominal) * trim) >> 40);
 }
 constexpr uint64_t stamp(U128 value) { return static_cast<uint64_t>(value >> 32); }
 constexpr U128 from_stamp(uint64_t stamp) { return static_cast<U128>(stamp) << 32; }
@@ -85,7 +85,7 @@ class Card {
   /// `last` is how far the caller will go without any host access in between; frames may be put on the link up to it.
   virtual void run(Ps until, Ps last) = 0;
   /// Time up to which (exclusive) run() may go with what the receive link knows.
-  Ps horizon() const { return rx_link_.known_until() + rx_link_.delay() + kLeastFrame; }
+  virtual Ps horizon() const { return rx_link_.known_until() + rx_link_.delay() + kLeastFrame; }
   Ps ran_until() const { return ran_until_; }
 
   /// Posted register write by the host at time t.
@@ -99,20 +99,24 @@ class Card {
   uint32_t read_value() const { return read_value_; }
 
   /// A counter as of ran_until().
-  uint64_t counter(Counter c) const { return counters_[c]; }
+  virtual uint64_t counter(Counter c) const { return counters_[c]; }
   bool transmitting() const { return (reg(kControl) & kCtlTxEnable) != 0; }
   bool receiving() const { return (reg(kControl) & kCtlRxEnable) != 0; }
   const CardConfig& config() const { return config_; }
   void set_link_up(bool up) { link_up_ = up; }
   void set_log(EventLog* log) { log_ = log; }
-  /// Nothing of this card is under way and nothing posted waits: it will put no frame on its line by itself.
-  virtual bool idle() const = 0;
 
  protected:
   uint32_t reg(uint32_t r) const { return regs_[r / 4]; }
   uint64_t reg64(uint32_t lo) const { return regs_[lo / 4] | (uint64_t{regs_[lo / 4 + 1]} << 32); }
   /// Stores what a host write may change; false when the register is read-only or does not exist.
   bool store(uint32_t r, uint32_t value);
+  uint32_t status(bool quiet, bool halted) const {
+    return (link_up_ ? uint32_t{kStsLinkUp} : 0) | (quiet ? uint32_t{kStsQuiet} : 0) |
+           (halted ? uint32_t{kStsTxError} : 0) | (reset_refused_ ? uint32_t{kStsResetRefused} : 0);
+  }
+  /// What a trace shows of a register write: bus addresses differ from run to run and are shown as 0.
+  static uint32_t traced(uint32_t r, uint32_t value) { return is_address(r) ? 0 : value; }
   /// Plain registers and counters; the engine gives the live ones.
   uint32_t load(uint32_t r) const;
   void emit(Ps t, Block block, EventType type, uint16_t a, uint32_t b, uint64_t c) {
@@ -137,6 +141,7 @@ class Card {
   Ps ran_until_ = -1;
 
  private:
+  static bool is_address(uint32_t r);
   void post(HostOp op, Ps t);
   std::array<uint32_t, kBarBytes / 4> regs_{};
 };

@@ -25,9 +25,11 @@ std::map<std::string, std::weak_ptr<Domain>>& registry() {
   return wires;
 }
 
-size_t store_bytes(const CardConfig& a, const CardConfig& b, Ps delay) {
+/// Octets a cable must hold: what the sender's FIFO may hold and what flies, and as much again for frames that wait in
+/// the receiver's FIFO (it moves them away when they are in the way).
+size_t store_bytes(const CardConfig& sender, Ps delay) {
   const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
-  return std::bit_ceil(size_t{a.tx_fifo} + b.rx_fifo + flying + 2 * kMaxFrameAny);
+  return std::bit_ceil(2 * (sender.tx_fifo + flying + 2 * kMaxFrameAny));
 }
 }  // namespace
 
@@ -44,7 +46,7 @@ Domain::Domain(const PortConfig& first)
       tsc_start_(__rdtsc()),
       tsc_hz_(first.tsc_hz) {
   for (Seat& seat : seats_)
-    seat.rx = std::make_unique<Link>(store_bytes(first.card, first.card, cable_delay_), cable_delay_);
+    seat.rx = std::make_unique<Link>(store_bytes(first.card, cable_delay_), cable_delay_);
 }
 
 tl::expected<int, std::string> Domain::join(const PortConfig& config) {
@@ -64,7 +66,7 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
     auto path = Path::from_file(config.path);
     if (!path) return refuse(path.error());
     seat.path = std::move(*path);
-    seat.out = std::make_unique<Link>(store_bytes(config.card, config.card, 0), 0);
+    seat.out = std::make_unique<Link>(store_bytes(config.card, 0), 0);
   } else {
     seat.path.reset();
     seat.out.reset();
@@ -81,10 +83,7 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
     seat.log.set_sink([writer = seat.vcd.get()](std::span<const Event> events) { writer->consume(events); });
   }
   seat.traced = !config.trace.empty();
-  // Frames on this cable may now wait in this card's receive FIFO, or in its send FIFO: both ways need the room.
-  const CardConfig& other = peer(index).card ? peer(index).card->config() : config.card;
-  for (Seat& s : seats_)
-    s.rx->grow(std::max(store_bytes(config.card, other, cable_delay_), store_bytes(other, config.card, cable_delay_)));
+  for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, cable_delay_));
   seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
   if (seat.traced) seat.card->set_log(&seat.log);
   update_links();

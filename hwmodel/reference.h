@@ -12,9 +12,12 @@ class ReferenceCard final : public Card {
  public:
   ReferenceCard(const CardConfig& config, Link& tx, Link& rx, Ps start);
   void run(Ps until, Ps last) override;
-  bool idle() const override;
+  /// Every edge looks one quantum ahead for frames that begin.
+  Ps horizon() const override { return rx_link_.known_until() + rx_link_.delay() - kQuantumAtMost; }
 
  private:
+  static constexpr Ps kQuantumAtMost = 3'201;  // 3.2 ns and 200 ppm
+
   /// A value stored in one clock domain and read in the other through two flip-flops: seen at the reader's second
   /// edge strictly after the store. capture() is called once at every edge of the reader, before seen().
   template <typename T>
@@ -100,7 +103,12 @@ class ReferenceCard final : public Card {
   void take_segment(const Read& read, const uint8_t* data, uint32_t n, bool last, Ps t);
   void take_tx_descriptors(const Read& read);
   void take_rx_descriptors(const Read& read);
-  void bad_record() { tx_halted_ = true, counters_[kTxBadRecord]++; }
+  void bad_record() {
+    tx_halted_ = true;
+    counters_[kTxBadRecord]++;
+    asked_[kRead] = -1;  // what it waited for is gone
+    stall_fifo_ = stall_splits_ = 0;
+  }
   uint32_t tx_free() const {
     return config_.tx_fifo - static_cast<uint32_t>(tx_reserved_ - tx_done_.seen().bytes);
   }

@@ -34,11 +34,6 @@ void ReferenceCard::run(Ps until, Ps) {
   tx_link_.set_known_until(until + 1);
 }
 
-bool ReferenceCard::idle() const {
-  return host_ops_.empty() && reads_.empty() && !busy_ && tx_frames_.empty() && !sending_ &&
-         (tx_halted_ || (tx_posted_ == tx_asked_ && tx_descs_.empty()));
-}
-
 // --- what each agent waits for, judged on the values before the edge --------------------------------------------
 
 uint32_t ReferenceCard::rx_host_free() const {
@@ -321,7 +316,7 @@ void ReferenceCard::finish(int64_t e, Ps t) {
   switch (now_.use) {
     case BusUse::kHostWrite:
       host_write(now_.op.reg, now_.op.value, t);
-      emit(t, Block::kRegs, EventType::kRegWrite, 0, now_.op.reg, now_.op.value);
+      emit(t, Block::kRegs, EventType::kRegWrite, 0, now_.op.reg, traced(now_.op.reg, now_.op.value));
       break;
     case BusUse::kHostRead:
       read_value_ = host_read(now_.op.reg, t);
@@ -332,7 +327,7 @@ void ReferenceCard::finish(int64_t e, Ps t) {
       reads_.pop_front();
       if (read.use == BusUse::kReadTxDescs) take_tx_descriptors(read);
       if (read.use == BusUse::kReadRxDescs) take_rx_descriptors(read);
-      if (read.use == BusUse::kReadStream) tx_fetched_ += read.bytes, dirty_ = reg64(kStatusAddrLo) != 0;
+      if (read.use == BusUse::kReadStream) tx_fetched_ += read.bytes, dirty_ |= reg64(kStatusAddrLo) != 0;
       break;
     }
     case BusUse::kWriteStatus:
@@ -356,7 +351,7 @@ void ReferenceCard::finish(int64_t e, Ps t) {
         rx_taken_ -= now_.bytes - now_.moved;
         rx_produced_ += now_.moved;
         rx_released_.store(rx_released_.value() + now_.moved, t);
-        dirty_ = reg64(kStatusAddrLo) != 0;
+        dirty_ |= reg64(kStatusAddrLo) != 0;
         break;
       }
       const RxFrame frame = rx_frames_.front();
@@ -480,8 +475,7 @@ void ReferenceCard::reset() {
 uint32_t ReferenceCard::host_read(uint32_t r, Ps) const {
   switch (r) {
     case kStatus:
-      return (link_up_ ? kStsLinkUp : 0) | (quiet() ? kStsQuiet : 0) | (tx_halted_ ? kStsTxError : 0) |
-             (reset_refused_ ? kStsResetRefused : 0);
+      return status(quiet(), tx_halted_);
     case kPhcLo:
       return static_cast<uint32_t>(phc::stamp(phc_shown_));
     case kPhcHi:

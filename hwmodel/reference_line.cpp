@@ -82,6 +82,7 @@ void ReferenceCard::start_frame(int64_t q) {
   tx_earliest_ = q + idle.next(tx_now_.len + kFcs);
   deficit_ = idle.deficit;
 
+  if (tx_link_.room(wire_pos_) < tx_now_.len) tx_link_.evacuate(wire_pos_);
   uint8_t* wire = tx_link_.bytes(wire_pos_);
   for (uint32_t i = 0; i < tx_now_.len; ++i) wire[i] = tx_ram_[(tx_now_.pos + i) & (tx_ram_.size() - 1)];
   if (tx_now_.flags & kTxInsertStamp) insert_stamp(wire, tx_stamp_, tx_now_.stamp_offset, tx_now_.csum_offset);

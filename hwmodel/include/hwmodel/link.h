@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -70,6 +71,11 @@ class Link {
   uint8_t* bytes(uint64_t pos) const { return store_->at(pos); }
   /// Octets that may be written from position pos on without touching what the receiver still needs.
   uint64_t room(uint64_t pos) const { return released_ + store_->size() - pos; }
+  /// Called by a sender short of room, whose own unsent octets begin at position `oldest`.
+  void evacuate(uint64_t oldest) {
+    if (evacuate_) evacuate_();
+    released_ = empty() ? oldest : front().pos;
+  }
   bool full() const { return head_ - tail_ == kFrames; }
   /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start, and !full().
   void push(const WireFrame& frame) {
@@ -88,6 +94,8 @@ class Link {
   /// The i-th frame not yet popped; i < size().
   const WireFrame& peek(uint64_t i) const { return frames_[(tail_ + i) & (kFrames - 1)]; }
   void pop() { ++tail_; }
+  /// What the receiver does when the sender needs the room in which frames wait: it moves them away.
+  void set_evacuate(std::function<void()> evacuate) { evacuate_ = std::move(evacuate); }
   /// The receiver needs no octet below position pos any more.
   void release(uint64_t pos) { released_ = pos; }
 
@@ -96,6 +104,7 @@ class Link {
   std::vector<WireFrame> frames_;
   uint64_t head_ = 0, tail_ = 0;
   uint64_t released_ = 0;
+  std::function<void()> evacuate_;
   Ps known_until_ = 0;
   Ps delay_;
 };

@@ -6,6 +6,9 @@
 
 namespace awing::hw {
 
+__extension__ typedef unsigned __int128 U128;
+__extension__ typedef __int128 I128;
+
 /// Model time in picoseconds since the model was made. 2^63 ps is 106 days.
 using Ps = int64_t;
 
@@ -25,13 +28,13 @@ class Clock {
   /// Picosecond at which tick n falls.
   constexpr Ps at(int64_t n) const {
     if (den_ == 1) return n * static_cast<int64_t>(num_);
-    return static_cast<Ps>(static_cast<unsigned __int128>(n) * num_ / den_);
+    return static_cast<Ps>(static_cast<U128>(n) * num_ / den_);
   }
 
   /// The first tick at or after time t (t >= 0).
   constexpr int64_t at_or_after(Ps t) const {
     // A product with the reciprocal is at most a few ticks low; the loop makes it exact.
-    auto n = static_cast<int64_t>((static_cast<unsigned __int128>(static_cast<uint64_t>(t)) * inv_) >> 64);
+    auto n = static_cast<int64_t>((static_cast<U128>(static_cast<uint64_t>(t)) * inv_) >> 64);
     while (at(n) < t) ++n;
     return n;
   }
@@ -48,7 +51,7 @@ class Clock {
  private:
   static constexpr uint64_t reciprocal(uint64_t num, uint64_t den) {
     // floor(2^64 * den / num), one less when that would not fit (num == den).
-    const unsigned __int128 r = (static_cast<unsigned __int128>(den) << 64) / num;
+    const U128 r = (static_cast<U128>(den) << 64) / num;
     return r > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(r);
   }
   uint64_t num_, den_, inv_;
