@@ -57,7 +57,8 @@ struct HostOp {
 };
 
 /// Which agent asks for the bus. Round robin in this order.
-enum Agent : int { kHost, kBridge, kRead, kWrite, kAgents };
+/// kWrite moves received data; status records and completions have a turn of their own, so that they take none of it.
+enum Agent : int { kHost, kBridge, kRead, kWrite, kReport, kAgents };
 
 /// Clocks of a bus transaction: where its data phases lie and when the bus is free again. See docs/datasheet.md.
 struct BusTiming {
@@ -69,7 +70,7 @@ struct BusTiming {
     return static_cast<uint32_t>(((addr & (width - 1)) + n + width - 1) / width);
   }
   /// Clocks from the grant to the first data phase: address, attribute, decode; writes to memory add target waits.
-  uint32_t lead(Agent agent) const { return 2 + decode + (agent == kWrite ? wait : 0); }
+  uint32_t lead(Agent agent) const { return 2 + decode + (agent == kWrite || agent == kReport ? wait : 0); }
 };
 
 /// The part of the card that does not depend on the engine.

@@ -96,6 +96,8 @@ void Domain::leave(int index) {
   Seat& seat = seats_[index];
   if (seat.traced) seat.log.flush(now_);
   seat.card.reset();
+  for (Link& rx = *seat.rx; !rx.empty(); rx.pop()) ++peer(index).unconnected;
+  seat.rx->release(seat.rx->next_pos());
   seat.vcd.reset();
   seat.path.reset();
   update_links();

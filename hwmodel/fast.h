@@ -101,6 +101,8 @@ class FastCard final : public Card {
   void grant_bridge(int64_t g);
   void grant_read(int64_t g);
   void grant_write(int64_t g);
+  void grant_report(int64_t g);
+  int64_t report_time();
   void start_write(BusUse use, uint64_t addr, uint32_t bytes, int64_t g);
   void make_room(uint32_t bytes);
   void take_stream(const Read& read, int64_t first_data);
@@ -114,6 +116,7 @@ class FastCard final : public Card {
   bool quiet(int64_t e);
   void reset(int64_t e);
   void trace_grant(int64_t g, BusUse use, uint32_t bytes);
+  void trace_write(int64_t g);
   void trace_end(int64_t e, BusUse use, uint32_t bytes);
   uint64_t levels(int64_t e);
   uint32_t rx_host_free() const;
@@ -152,7 +155,7 @@ class FastCard final : public Card {
 
   // bus
   int64_t free_at_ = 0;
-  int last_grant_ = kWrite;
+  int last_grant_ = kReport;
   InFlight flight_;
   Ring<Read> reads_{32};
   uint64_t reads_head_ = 0, reads_tail_ = 0;
@@ -216,7 +219,7 @@ class FastCard final : public Card {
   uint32_t rx_descs_coming_ = 0, rx_buf_used_ = 0;
   int64_t rx_descs_since_ = kNever;
   bool rx_cpl_pending_ = false;
-  int64_t rx_cpl_since_ = kNever, t_tx_cpl_ = kNever;
+  int64_t rx_cpl_since_ = kNever, rx_cpl_free_since_ = 0;
   RxCompletion rx_cpl_{};
   uint64_t rx_cpl_count_ = 0;
 

@@ -31,6 +31,7 @@ FastCard::FastCard(const CardConfig& config, Link& tx, Link& rx, Ps start)
   tx_free_edge_ = (quantum_.after(start) + 1) >> 1;
   rx_end_ = tx_free_edge_ - 1;
   set_.phc = static_cast<U128>(config.phc_start) << 64;
+  tx_pos_ = tx_parsed_ = (tx.next_pos() + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
   rx_link_.set_evacuate([this] { spill(); });
 }
 
@@ -50,11 +51,12 @@ void FastCard::run(Ps until, Ps last) {
     const int64_t t_bridge = reads_head_ == reads_tail_ ? kNever : reads_[reads_tail_].ready;
     commit(commit_edge(last_edge));
     const int64_t t_read = read_time();
-    const int64_t others = std::max(free_at_, std::min({t_host, t_bridge, t_read}) + 1);
+    const int64_t t_report = report_time();
+    const int64_t others = std::max(free_at_, std::min({t_host, t_bridge, t_read, t_report}) + 1);
     const int64_t t_write = write_time(others, until);
     const int64_t g = std::max(free_at_, std::min(others, t_write + 1));
     if (g >= kNever || bus_clock_.at(g) > until) break;
-    const int64_t asked[kAgents] = {t_host, t_bridge, t_read, t_write};
+    const int64_t asked[kAgents] = {t_host, t_bridge, t_read, t_write, t_report};
     int agent = last_grant_;
     do agent = (agent + 1) % kAgents;
     while (asked[agent] + 1 > g);
@@ -70,9 +72,12 @@ void FastCard::run(Ps until, Ps last) {
         counters_[kRdWaitClocks] += static_cast<uint64_t>(g - t_read - 1);
         grant_read(g);
         break;
-      default:
+      case kWrite:
         counters_[kWrWaitClocks] += static_cast<uint64_t>(g - t_write - 1);
         grant_write(g);
+        break;
+      default:
+        grant_report(g);
         break;
     }
   }
@@ -177,11 +182,8 @@ int64_t FastCard::write_time(int64_t others, Ps until) {
 }
 
 int64_t FastCard::stream_data_time(int64_t bound) {
-  const int64_t t_dirty = dirty_ ? dirty_since_ : kNever;
-  if (rx_in_bytes_ == rx_taken_) {
-    while (rx_in_bytes_ == rx_taken_)
-      if (!admit(bound)) return t_dirty;
-  }
+  while (rx_in_bytes_ == rx_taken_)
+    if (!admit(bound)) return kNever;
   if (age_since_ < 0) {
     age_since_ = std::max(data_base_, bus_seeing(rx_[rx_tail_].edge));
     scan_ = rx_tail_;
@@ -203,20 +205,22 @@ int64_t FastCard::stream_data_time(int64_t bound) {
     }
   }
   t_ready_ = enough_since_ < 0 ? t_aged : std::min(t_aged, enough_since_);
-  if (rx_host_free() == 0) return t_dirty;
-  return std::min(t_dirty, std::max(t_ready_, host_room_since_));
+  return rx_host_free() == 0 ? kNever : std::max(t_ready_, host_room_since_);
 }
 
 int64_t FastCard::ring_data_time(int64_t bound) {
-  int64_t t = rx_cpl_pending_ ? rx_cpl_since_ : kNever;
-  t_tx_cpl_ = kNever;
-  if (tx_done_base_ + tx_cpl_count_ < tx_committed_)
-    t_tx_cpl_ = bus_seeing(tx_[tx_done_base_ + tx_cpl_count_].edge);
-  t = std::min(t, t_tx_cpl_);
-  if (rxd_head_ == rxd_tail_) return t;
+  if (rxd_head_ == rxd_tail_ || rx_cpl_pending_) return kNever;
   while (rx_head_ == rx_tail_)
-    if (!admit(bound)) return t;
-  return std::min(t, std::max(rx_descs_since_, bus_seeing(rx_[rx_tail_].edge)));
+    if (!admit(bound)) return kNever;
+  return std::max({rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_[rx_tail_].edge)});
+}
+
+/// First edge at which a status record or a completion wants the bus.
+int64_t FastCard::report_time() {
+  if (!ring_) return dirty_ ? dirty_since_ : kNever;
+  const int64_t t_rx = rx_cpl_pending_ ? rx_cpl_since_ : kNever;
+  const uint64_t next = tx_done_base_ + tx_cpl_count_;
+  return std::min(t_rx, next < tx_committed_ ? bus_seeing(tx_[next].edge) : kNever);
 }
 
 // --- grants -------------------------------------------------------------------------------------------------------
@@ -337,36 +341,43 @@ void FastCard::start_write(BusUse use, uint64_t addr, uint32_t bytes, int64_t g)
     counters_[kBusStatusClocks] += static_cast<uint64_t>(flight_.end + 1 + timing_.idle - g);
 }
 
-void FastCard::grant_write(int64_t g) {
+void FastCard::grant_report(int64_t g) {
   trace_before_ = log_ ? levels(g) : 0;
-  const uint32_t boundary = config_.bus.boundary;
-  if (ring_ && rx_cpl_pending_) {
-    rx_cpl_pending_ = false;
-    flight_.rx_cpl = rx_cpl_;
-    const uint32_t size = reg(kRxSize);
-    if (!(rx_cpl_count_ & size)) flight_.rx_cpl.flags |= kRxPhase;
-    start_write(BusUse::kWriteRxCpl, reg64(kRxCplBaseLo) + (rx_cpl_count_++ & (size - 1)) * sizeof(RxCompletion),
-                sizeof(RxCompletion), g);
-  } else if (ring_ && t_tx_cpl_ <= g) {
-    const TxFrame& frame = tx_[tx_done_base_ + tx_cpl_count_];
-    const bool flushed = (frame.flags & kFlushed) != 0;
-    const uint32_t size = reg(kTxSize);
-    tx_cpl_descs_ += frame.descs;
-    flight_.tx_cpl = {flushed ? 0 : tx_stamps_[(tx_done_base_ + tx_cpl_count_)], tx_cpl_descs_,
-                      (flushed ? 2u : 0u) | (tx_cpl_count_ & size ? 0u : 1u)};
-    start_write(BusUse::kWriteTxCpl, reg64(kTxCplBaseLo) + (tx_cpl_count_++ & (size - 1)) * sizeof(TxCompletion),
-                sizeof(TxCompletion), g);
-  } else if (ring_) {
-    const RxDescriptor& desc = rx_descs_[rxd_tail_];
-    const uint64_t addr = desc.addr + rx_buf_used_;
-    start_write(BusUse::kWriteData, addr,
-                std::min({rx_[rx_tail_].len - rx_tail_off_, desc.len - rx_buf_used_, to_boundary(addr, boundary)}), g);
-  } else if (dirty_) {
+  if (!ring_) {
     dirty_ = false;
     see_tx_done(g);
     flight_.status = {static_cast<uint32_t>(rx_produced_), static_cast<uint32_t>(tx_fetched_),
                       static_cast<uint32_t>(tx_done_ - tx_done_base_), 0};
     start_write(BusUse::kWriteStatus, reg64(kStatusAddrLo), sizeof(StatusRecord), g);
+  } else if (rx_cpl_pending_) {
+    rx_cpl_pending_ = false;
+    rx_cpl_free_since_ = g + 1;
+    flight_.rx_cpl = rx_cpl_;
+    const uint32_t size = reg(kRxSize);
+    if (!(rx_cpl_count_ & size)) flight_.rx_cpl.flags |= kRxPhase;
+    start_write(BusUse::kWriteRxCpl, reg64(kRxCplBaseLo) + (rx_cpl_count_++ & (size - 1)) * sizeof(RxCompletion),
+                sizeof(RxCompletion), g);
+  } else {
+    const uint64_t index = tx_done_base_ + tx_cpl_count_;
+    const bool flushed = (tx_[index].flags & kFlushed) != 0;
+    const uint32_t size = reg(kTxSize);
+    tx_cpl_descs_ += tx_[index].descs;
+    flight_.tx_cpl = {flushed ? 0 : tx_stamps_[index], tx_cpl_descs_,
+                      (flushed ? 2u : 0u) | (tx_cpl_count_ & size ? 0u : 1u)};
+    start_write(BusUse::kWriteTxCpl, reg64(kTxCplBaseLo) + (tx_cpl_count_++ & (size - 1)) * sizeof(TxCompletion),
+                sizeof(TxCompletion), g);
+  }
+  trace_write(g);
+}
+
+void FastCard::grant_write(int64_t g) {
+  trace_before_ = log_ ? levels(g) : 0;
+  const uint32_t boundary = config_.bus.boundary;
+  if (ring_) {
+    const RxDescriptor& desc = rx_descs_[rxd_tail_];
+    const uint64_t addr = desc.addr + rx_buf_used_;
+    start_write(BusUse::kWriteData, addr,
+                std::min({rx_[rx_tail_].len - rx_tail_off_, desc.len - rx_buf_used_, to_boundary(addr, boundary)}), g);
   } else {
     counters_[kStallRxHost] += static_cast<uint64_t>(std::max<int64_t>(0, host_room_since_ - t_ready_));
     const int64_t seen = seen_by_bus(g);
@@ -383,6 +394,10 @@ void FastCard::grant_write(int64_t g) {
     rx_taken_ += bytes;
     start_write(BusUse::kWriteData, addr, bytes, g);
   }
+  trace_write(g);
+}
+
+void FastCard::trace_write(int64_t g) {
   if (log_)
     emit(bus_clock_.at(g), Block::kBus, EventType::kBusGrant, static_cast<uint16_t>(flight_.use), flight_.bytes,
          trace_before_);
@@ -428,15 +443,12 @@ bool FastCard::finish_in_flight(Ps until) {
       std::memcpy(host(flight_.addr), &flight_.status, sizeof flight_.status);
       emit(bus_clock_.at(end), Block::kBus, EventType::kStatus, 0, flight_.status.rx_produced,
            uint64_t{flight_.status.tx_fetched} << 32 | flight_.status.tx_done);
-      write_base_ = end + 1;
       break;
     case BusUse::kWriteTxCpl:
       std::memcpy(host(flight_.addr), &flight_.tx_cpl, sizeof flight_.tx_cpl);
-      write_base_ = end + 1;
       break;
     case BusUse::kWriteRxCpl:
       std::memcpy(host(flight_.addr), &flight_.rx_cpl, sizeof flight_.rx_cpl);
-      write_base_ = end + 1;
       break;
     default:
       finish_data(end, moved);

@@ -93,6 +93,7 @@ class ReferenceCard final : public Card {
   void grant(Agent agent, int64_t e, Ps t);
   void grant_read(int64_t e);
   void grant_write();
+  void grant_report();
   void transfer(int64_t e, Ps t);
   void finish(int64_t e, Ps t);
   void host_write(uint32_t r, uint32_t value, Ps t);
@@ -137,8 +138,8 @@ class ReferenceCard final : public Card {
   bool busy_ = false;
   int64_t free_at_ = 0;
   Transaction now_{};
-  int last_grant_ = kWrite;
-  int64_t asked_[kAgents] = {-1, -1, -1, -1};  // edge at which the agent's condition became true, -1 = is not
+  int last_grant_ = kReport;
+  int64_t asked_[kAgents] = {-1, -1, -1, -1, -1};  // edge at which the agent's condition became true, -1 = is not
   uint64_t stall_fifo_ = 0, stall_splits_ = 0, stall_host_ = 0;
   std::deque<Read> reads_;
   bool ring_ = false;
@@ -187,7 +188,7 @@ class ReferenceCard final : public Card {
   int64_t tx_end_ = 0, tx_earliest_ = 0;
   uint64_t tx_taken_frames_ = 0;       // frames the line has begun or flushed, ever
   uint32_t deficit_ = 0;
-  uint64_t tx_stamp_ = 0, wire_pos_ = 0;
+  uint64_t tx_stamp_ = 0;
   bool receiving_ = false;
   int64_t rx_end_ = -1;
   uint64_t rx_stamp_ = 0, rx_ram_written_ = 0;

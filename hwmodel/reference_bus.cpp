@@ -68,10 +68,11 @@ ReferenceCard::Conditions ReferenceCard::conditions(int64_t e) const {
   c.agent[kRead] =
       reads_.size() < config_.bus.splits && (want_rx_descs() || want_tx_descs() || (want_data() && fifo_ok));
   if (ring_) {
-    c.agent[kWrite] = !rx_cpl_.empty() || tx_done_.seen().frames - tx_done_base_ != tx_cpl_count_ ||
-                      (rx_frames_waiting() > 0 && !rx_descs_.empty());
+    c.agent[kWrite] = rx_cpl_.empty() && rx_frames_waiting() > 0 && !rx_descs_.empty();
+    c.agent[kReport] = !rx_cpl_.empty() || tx_done_.seen().frames - tx_done_base_ != tx_cpl_count_;
   } else {
-    c.agent[kWrite] = dirty_ || (rx_ready() && rx_host_free() > 0);
+    c.agent[kWrite] = rx_ready() && rx_host_free() > 0;
+    c.agent[kReport] = dirty_;
   }
   return c;
 }
@@ -133,9 +134,12 @@ void ReferenceCard::grant(Agent agent, int64_t e, Ps t) {
       counters_[kRdWaitClocks] += wait;
       grant_read(e);
       break;
-    default:
+    case kWrite:
       counters_[kWrWaitClocks] += wait;
       grant_write();
+      break;
+    default:
+      grant_report();
       break;
   }
   const uint32_t words = agent == kRead ? 1 : timing_.words(now_.addr, now_.bytes);
@@ -147,7 +151,7 @@ void ReferenceCard::grant(Agent agent, int64_t e, Ps t) {
     busy_ = false;  // the split response ends it
     free_at_ = e + static_cast<int64_t>(clocks);
   }
-  if (agent == kWrite && now_.use != BusUse::kWriteData) counters_[kBusStatusClocks] += clocks;
+  if (agent == kReport) counters_[kBusStatusClocks] += clocks;
   emit(t, Block::kBus, EventType::kBusGrant, static_cast<uint16_t>(now_.use), now_.bytes, level);
 }
 
@@ -208,9 +212,15 @@ void ReferenceCard::grant_read(int64_t e) {
   reads_.push_back(read);
 }
 
-void ReferenceCard::grant_write() {
-  const uint32_t boundary = config_.bus.boundary;
-  if (ring_ && !rx_cpl_.empty()) {
+void ReferenceCard::grant_report() {
+  if (!ring_) {
+    dirty_ = false;
+    now_.use = BusUse::kWriteStatus;
+    now_.addr = reg64(kStatusAddrLo);
+    now_.bytes = sizeof(StatusRecord);
+    now_.status = {static_cast<uint32_t>(rx_produced_), static_cast<uint32_t>(tx_fetched_),
+                   static_cast<uint32_t>(tx_done_.seen().frames - tx_done_base_), 0};
+  } else if (!rx_cpl_.empty()) {
     now_.use = BusUse::kWriteRxCpl;
     now_.rx_cpl = rx_cpl_.front();
     rx_cpl_.pop_front();
@@ -218,7 +228,7 @@ void ReferenceCard::grant_write() {
     if (!(rx_cpl_count_ & size)) now_.rx_cpl.flags |= kRxPhase;
     now_.addr = reg64(kRxCplBaseLo) + (rx_cpl_count_++ & (size - 1)) * sizeof(RxCompletion);
     now_.bytes = sizeof(RxCompletion);
-  } else if (ring_ && tx_done_.seen().frames - tx_done_base_ != tx_cpl_count_) {
+  } else {
     now_.use = BusUse::kWriteTxCpl;
     now_.tx_cpl = tx_cpls_.front();
     tx_cpls_.pop_front();
@@ -228,32 +238,29 @@ void ReferenceCard::grant_write() {
     if (!(tx_cpl_count_ & size)) now_.tx_cpl.flags |= 1;
     now_.addr = reg64(kTxCplBaseLo) + (tx_cpl_count_++ & (size - 1)) * sizeof(TxCompletion);
     now_.bytes = sizeof(TxCompletion);
-  } else if (ring_) {
+  }
+}
+
+void ReferenceCard::grant_write() {
+  const uint32_t boundary = config_.bus.boundary;
+  now_.use = BusUse::kWriteData;
+  if (ring_) {
     const RxFrame& frame = rx_frames_.front();
     const RxDescriptor& desc = rx_descs_.front();
-    now_.use = BusUse::kWriteData;
     now_.addr = desc.addr + rx_buf_used_;
     now_.bytes = std::min({frame.len - rx_frame_done_, desc.len - rx_buf_used_,
                            boundary - static_cast<uint32_t>(now_.addr & (boundary - 1))});
-  } else if (dirty_) {
-    dirty_ = false;
-    now_.use = BusUse::kWriteStatus;
-    now_.addr = reg64(kStatusAddrLo);
-    now_.bytes = sizeof(StatusRecord);
-    now_.status = {static_cast<uint32_t>(rx_produced_), static_cast<uint32_t>(tx_fetched_),
-                   static_cast<uint32_t>(tx_done_.seen().frames - tx_done_base_), 0};
-  } else {
-    counters_[kStallRxHost] += std::exchange(stall_host_, 0);
-    const uint32_t size = reg(kRxSize);
-    const auto offset = static_cast<uint32_t>(rx_asked_ & (size - 1));
-    now_.use = BusUse::kWriteData;
-    now_.addr = reg64(kRxBaseLo) + offset;
-    now_.bytes = std::min({rx_waiting(), rx_host_free(), size - offset,
-                           boundary - static_cast<uint32_t>(now_.addr & (boundary - 1))});
-    rx_asked_ += now_.bytes;
-    rx_taken_ += now_.bytes;
-    rx_age_ = 0;
+    return;
   }
+  counters_[kStallRxHost] += std::exchange(stall_host_, 0);
+  const uint32_t size = reg(kRxSize);
+  const auto offset = static_cast<uint32_t>(rx_asked_ & (size - 1));
+  now_.addr = reg64(kRxBaseLo) + offset;
+  now_.bytes = std::min({rx_waiting(), rx_host_free(), size - offset,
+                         boundary - static_cast<uint32_t>(now_.addr & (boundary - 1))});
+  rx_asked_ += now_.bytes;
+  rx_taken_ += now_.bytes;
+  rx_age_ = 0;
 }
 
 // --- data phases --------------------------------------------------------------------------------------------------

@@ -82,17 +82,17 @@ void ReferenceCard::start_frame(int64_t q) {
   tx_earliest_ = q + idle.next(tx_now_.len + kFcs);
   deficit_ = idle.deficit;
 
-  if (tx_link_.room(wire_pos_) < tx_now_.len) tx_link_.evacuate(wire_pos_);
-  uint8_t* wire = tx_link_.bytes(wire_pos_);
+  const uint64_t pos = tx_link_.next_pos();
+  if (tx_link_.room(pos) < tx_now_.len) tx_link_.evacuate(pos);
+  uint8_t* wire = tx_link_.bytes(pos);
   for (uint32_t i = 0; i < tx_now_.len; ++i) wire[i] = tx_ram_[(tx_now_.pos + i) & (tx_ram_.size() - 1)];
   if (tx_now_.flags & kTxInsertStamp) insert_stamp(wire, tx_stamp_, tx_now_.stamp_offset, tx_now_.csum_offset);
   if (tx_now_.flags & kTxLatchStamp) {
     tx_latch_ = tx_stamp_;
     ++tx_latched_;
   }
-  tx_link_.push({quantum_.at(q), wire_pos_, tx_now_.len, 0, q});
-  wire_pos_ += tx_now_.len;
-  emit(quantum_.at(q), Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, tx_now_.len, tx_stamp_);
+  tx_link_.push({quantum_.at(q), pos, tx_now_.len, 0, q});
+    emit(quantum_.at(q), Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, tx_now_.len, tx_stamp_);
 }
 
 void ReferenceCard::rx_line(int64_t k, Ps t) {

@@ -76,11 +76,14 @@ class Link {
     if (evacuate_) evacuate_();
     released_ = empty() ? oldest : front().pos;
   }
+  /// Where the next frame may lie: behind the last one pushed.
+  uint64_t next_pos() const { return next_pos_; }
   bool full() const { return head_ - tail_ == kFrames; }
   /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start, and !full().
   void push(const WireFrame& frame) {
     assert(!full());
     frames_[head_++ & (kFrames - 1)] = frame;
+    next_pos_ = frame.pos + frame.len;
   }
   /// Every frame with start < known_until() has been pushed: the receiver may look that far ahead.
   void set_known_until(Ps t) { known_until_ = t > known_until_ ? t : known_until_; }
@@ -103,7 +106,7 @@ class Link {
   std::unique_ptr<MirrorRing> store_;
   std::vector<WireFrame> frames_;
   uint64_t head_ = 0, tail_ = 0;
-  uint64_t released_ = 0;
+  uint64_t released_ = 0, next_pos_ = 0;
   std::function<void()> evacuate_;
   Ps known_until_ = 0;
   Ps delay_;
