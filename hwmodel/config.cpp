@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "card.h"
 #include "hwmodel/datasheet.h"
@@ -36,7 +37,8 @@ struct BusKind {
 };
 // PCI-X 1.0 and 2.0 (mode 2: 266 is DDR, 533 is QDR at 133.33 MHz). 66.67, 100, 133.33 MHz are whole picoseconds.
 constexpr BusKind kBuses[] = {
-    {"pcix66", 8, 15'000}, {"pcix100", 8, 10'000}, {"pcix133", 8, 7'500}, {"pcix266", 16, 7'500}, {"pcix533", 32, 7'500},
+    {"pcix66", 8, 15'000},  {"pcix100", 8, 10'000}, {"pcix133", 8, 7'500},
+    {"pcix266", 16, 7'500}, {"pcix533", 32, 7'500},
 };
 
 Result set_profile(HostProfile& profile, std::string_view value) {
@@ -53,23 +55,27 @@ Result set_profile(HostProfile& profile, std::string_view value) {
   const std::string file(value);
   std::ifstream in(file);
   if (!in) return tl::make_unexpected(refusal("profile", value, "modern, pc2003, or a readable JSON file"));
-  const auto json = nlohmann::json::parse(in, nullptr, false);
+  std::ostringstream text;
+  text << in.rdbuf();
+  const auto json = nlohmann::json::parse(text.str(), nullptr, false);
   if (!json.is_object()) return tl::make_unexpected("profile=" + file + ": not a JSON object");
-  profile.name = file;
+  HostProfile read;
+  read.name = file;
   for (const auto& [key, v] : json.items()) {
-    Ps* to = key == "poll_ns"             ? &profile.poll
-             : key == "tx_packet_ns"      ? &profile.tx_packet
-             : key == "rx_packet_ns"      ? &profile.rx_packet
-             : key == "register_write_ns" ? &profile.register_write
+    Ps* to = key == "poll_ns"             ? &read.poll
+             : key == "tx_packet_ns"      ? &read.tx_packet
+             : key == "rx_packet_ns"      ? &read.rx_packet
+             : key == "register_write_ns" ? &read.register_write
                                           : nullptr;
     if (key == "source") continue;
     if (!to || !v.is_number_unsigned() || v.get<uint64_t>() > 1'000'000'000)
-      return tl::make_unexpected("profile=" + file + ": " + key +
+      return tl::make_unexpected("profile=" + file + ": " + key + " = " + v.dump() +
                                  " is not allowed; allowed: poll_ns, tx_packet_ns, rx_packet_ns, register_write_ns "
                                  "(whole ns up to 10^9), source");
     *to = static_cast<Ps>(v.get<uint64_t>()) * kPsPerNs;
   }
-  if (profile.poll == 0) return tl::make_unexpected("profile=" + file + ": poll_ns must be above 0, or time would stop");
+  if (read.poll == 0) return tl::make_unexpected("profile=" + file + ": poll_ns must be above 0, or time would stop");
+  profile = read;
   return {};
 }
 
@@ -113,7 +119,8 @@ Key text(const char* name, const char* allowed, const char* meaning, std::string
 bool power_of_two(int64_t n) { return std::has_single_bit(static_cast<uint64_t>(n)); }
 bool even(int64_t n) { return n % 2 == 0; }
 bool of_16(int64_t n) { return n % 16 == 0; }
-bool split_count(int64_t n) { return n <= 4 || n % 4 == 0; }
+/// The steps of the PCI-X command register.
+bool split_count(int64_t n) { return n <= 4 || n == 8 || n == 12 || n == 16 || n == 32; }
 
 const std::vector<Key>& keys() {
   using C = PortConfig;
@@ -131,8 +138,10 @@ const std::vector<Key>& keys() {
        }},
       choice<bool>("dma", "stream, ring", "packets packed in streams, or descriptor rings (default stream)",
                    [](C& c) -> bool& { return c.card.ring_mode; }, {{"stream", false}, {"ring", true}}),
-      choice<ClockMode>("clock", "tsc, virtual", "model time: the time-stamp counter, or moved by software's touches "
-                        "alone (default tsc)", [](C& c) -> ClockMode& { return c.clock; },
+      choice<ClockMode>("clock", "tsc, virtual",
+                        "model time: the time-stamp counter, or moved by software's touches "
+                        "alone (default tsc)",
+                        [](C& c) -> ClockMode& { return c.clock; },
                         {{"tsc", ClockMode::kTsc}, {"virtual", ClockMode::kVirtual}}),
       choice<Engine>("engine", "fast, reference", "how the model computes (default fast)",
                      [](C& c) -> Engine& { return c.engine; },
@@ -153,30 +162,42 @@ const std::vector<Key>& keys() {
          c.cable_delay = n * kPsPerNs;
          return {};
        }},
-      whole<int32_t>("ppm", "-200..200", "offset of the card's oscillator, parts per million (default 0)",
-                     [](C& c) -> int32_t& { return c.card.ppm; }, -200, 200),
-      whole<uint32_t>("tx_fifo", "24576..524288, multiple of 16, k allowed", "send FIFO, octets (default 32k)",
-                      [](C& c) -> uint32_t& { return c.card.tx_fifo; }, 24576, 524288, of_16),
-      whole<uint32_t>("rx_fifo", "24576..524288, multiple of 16, k allowed", "receive FIFO, octets (default 64k)",
-                      [](C& c) -> uint32_t& { return c.card.rx_fifo; }, 24576, 524288, of_16),
-      whole<uint32_t>("mmrbc", "512, 1024, 2048, 4096", "maximum memory read byte count (default 4096)",
-                      [](C& c) -> uint32_t& { return c.card.bus.mmrbc; }, 512, 4096, power_of_two),
-      whole<uint32_t>("splits", "1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32", "reads outstanding at most (default 4)",
-                      [](C& c) -> uint32_t& { return c.card.bus.splits; }, 1, 32, split_count),
-      whole<uint32_t>("completer_latency", "0..10000", "bus clocks from split response to completion (default 40)",
-                      [](C& c) -> uint32_t& { return c.card.bus.completer_latency; }, 0, 10'000),
-      whole<uint32_t>("decode", "1..3", "bus clocks to decode an address: A, B, C (default 2)",
-                      [](C& c) -> uint32_t& { return c.card.bus.decode; }, 1, 3),
-      whole<uint32_t>("target_wait", "0..14, even", "initial wait states of the bridge as target (default 0)",
-                      [](C& c) -> uint32_t& { return c.card.bus.target_wait; }, 0, 14, even),
-      whole<uint32_t>("idle", "1..2", "turnaround clocks after each transaction (default 1)",
-                      [](C& c) -> uint32_t& { return c.card.bus.idle; }, 1, 2),
-      whole<uint32_t>("boundary", "128, 256, 512, 1024, 2048, 4096", "no burst crosses a multiple of this (default 4096)",
-                      [](C& c) -> uint32_t& { return c.card.bus.boundary; }, 128, 4096, power_of_two),
-      whole<uint32_t>("latency_timer", "0..255", "bus clocks before a write burst yields to the bridge (default 64)",
-                      [](C& c) -> uint32_t& { return c.card.bus.latency_timer; }, 0, 255),
-      whole<uint32_t>("desc_cache", "8..64, even", "ring mode: descriptors the card holds each way (default 32)",
-                      [](C& c) -> uint32_t& { return c.card.desc_cache; }, 8, 64, even),
+      whole<int32_t>(
+          "ppm", "-200..200", "offset of the card's oscillator, parts per million (default 0)",
+          [](C& c) -> int32_t& { return c.card.ppm; }, -200, 200),
+      whole<uint32_t>(
+          "tx_fifo", "24576..524288, multiple of 16, k allowed", "send FIFO, octets (default 32k)",
+          [](C& c) -> uint32_t& { return c.card.tx_fifo; }, 24576, 524288, of_16),
+      whole<uint32_t>(
+          "rx_fifo", "24576..524288, multiple of 16, k allowed", "receive FIFO, octets (default 64k)",
+          [](C& c) -> uint32_t& { return c.card.rx_fifo; }, 24576, 524288, of_16),
+      whole<uint32_t>(
+          "mmrbc", "512, 1024, 2048, 4096", "maximum memory read byte count (default 4096)",
+          [](C& c) -> uint32_t& { return c.card.bus.mmrbc; }, 512, 4096, power_of_two),
+      whole<uint32_t>(
+          "splits", "1, 2, 3, 4, 8, 12, 16, 32", "reads outstanding at most (default 4)",
+          [](C& c) -> uint32_t& { return c.card.bus.splits; }, 1, 32, split_count),
+      whole<uint32_t>(
+          "completer_latency", "0..10000", "bus clocks from split response to completion (default 40)",
+          [](C& c) -> uint32_t& { return c.card.bus.completer_latency; }, 0, 10'000),
+      whole<uint32_t>(
+          "decode", "1..3", "bus clocks to decode an address: A, B, C (default 2)",
+          [](C& c) -> uint32_t& { return c.card.bus.decode; }, 1, 3),
+      whole<uint32_t>(
+          "target_wait", "0..14, even", "initial wait states of the bridge as target (default 0)",
+          [](C& c) -> uint32_t& { return c.card.bus.target_wait; }, 0, 14, even),
+      whole<uint32_t>(
+          "idle", "1..2", "turnaround clocks after each transaction (default 1)",
+          [](C& c) -> uint32_t& { return c.card.bus.idle; }, 1, 2),
+      whole<uint32_t>(
+          "boundary", "128, 256, 512, 1024, 2048, 4096", "no burst crosses a multiple of this (default 4096)",
+          [](C& c) -> uint32_t& { return c.card.bus.boundary; }, 128, 4096, power_of_two),
+      whole<uint32_t>(
+          "latency_timer", "0..255", "bus clocks before a write burst yields to the bridge (default 64)",
+          [](C& c) -> uint32_t& { return c.card.bus.latency_timer; }, 0, 255),
+      whole<uint32_t>(
+          "desc_cache", "8..64, even", "ring mode: descriptors the card holds each way (default 32)",
+          [](C& c) -> uint32_t& { return c.card.desc_cache; }, 8, 64, even),
   };
   return all;
 }
@@ -200,8 +221,9 @@ tl::expected<void, std::string> set(PortConfig& config, std::string_view key, st
 tl::expected<void, std::string> check(const PortConfig& config) {
   const uint32_t least = kMaxFrameAny + 16 + config.card.bus.mmrbc + 32;
   if (config.card.tx_fifo < least)
-    return tl::make_unexpected("tx_fifo=" + std::to_string(config.card.tx_fifo) + " cannot hold a frame and a read of mmrbc=" +
-                               std::to_string(config.card.bus.mmrbc) + "; at least " + std::to_string(least));
+    return tl::make_unexpected("tx_fifo=" + std::to_string(config.card.tx_fifo) +
+                               " cannot hold a frame and a read of mmrbc=" + std::to_string(config.card.bus.mmrbc) +
+                               "; at least " + std::to_string(least));
   return {};
 }
 
