@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <queue>
 #include <random>
 #include <string>
 #include <string_view>
@@ -13,114 +11,86 @@
 #include <utility>
 #include <vector>
 
+#include "hop.h"
 #include "hwmodel/link.h"
-#include "mac.h"
 
 namespace awing::hw {
 
-/// Traffic of others that shares a hop. Sizes are frames without FCS, as everywhere.
-struct CrossTraffic {
-  enum class Pattern { kCbr, kPoisson, kBurst };
-  uint64_t rate_bps = 0;  ///< of the line, preamble and gap counted; 0 = none
-  uint32_t len = 1514;
-  Pattern pattern = Pattern::kPoisson;
-  uint32_t burst = 32;    ///< frames that arrive together, for kBurst
-};
-
-struct HopConfig {
-  uint64_t rate_bps = 10'000'000'000;
-  uint64_t queue_bytes = 512 * 1024;
-  CrossTraffic cross;
-};
-
 struct PathConfig {
   uint64_t seed = 1;
-  Ps delay = 0;
+  Ps delay = 0;  ///< propagation of the whole path, after the last hop
   std::vector<HopConfig> hops;
   double loss = 0, duplicate = 0, corrupt = 0, reorder = 0;  ///< probabilities, 0..1
-  Ps reorder_extra = 0;                                       ///< how much later a reordered frame arrives
+  Ps reorder_extra = 0;                                      ///< how much later a reordered frame gets to the first hop
 };
 
-/// Frames wait, are lost, doubled, damaged and overtaken here; all drawn from the seed, so the same frames in give the
-/// same frames out however the calls are cut. Not thread-safe: used inside one domain.
+/// Frames in order of time, and their octets. Allocates only when it grows beyond all it ever held.
+class FrameStore {
+ public:
+  bool empty() const { return frames_.empty(); }
+  uint64_t size() const { return frames_.size(); }
+  const WireFrame& front() const { return frames_.front(); }
+  const uint8_t* data() const { return &octets_[front().pos & (octets_.size() - 1)]; }
+  void push(WireFrame frame, const uint8_t* data);
+  void pop();
+
+ private:
+  GrowingRing<WireFrame> frames_;
+  std::vector<uint8_t> octets_ = std::vector<uint8_t>(32768);  // size: a power of two
+  uint64_t head_ = 0, tail_ = 0;
+};
+
+/// Each frame offered is, in this order, lost; doubled; and each copy damaged, held back, queued by every hop, delayed.
+/// Damage is done on the last line, so no hop throws a frame away for it. Everything is drawn from the seed: the same
+/// frames in give the same frames out, however the calls of advance() are cut.
+///
+/// Without hops frames keep their spacing; where two would overlap (doubled, reordered) the second waits for the line
+/// and for 5 octets of idle, the least a 10GBASE-R receiver must bear (IEEE 802.3 table 4-2 note: 40 bit times).
+///
+/// Not thread-safe: used inside one domain.
 class Path {
  public:
   explicit Path(const PathConfig& config);
 
-  /// Reads a JSON description; the error names the file, the key and what is allowed.
+  /// Reads a JSON description; the error is one line naming the file, the key and what is allowed.
   static tl::expected<std::unique_ptr<Path>, std::string> from_file(const std::string& file);
-  static tl::expected<PathConfig, std::string> parse(std::string_view json, const std::string& name);
+  /// The same from text; `name` stands for the file in errors.
+  static tl::expected<std::unique_ptr<Path>, std::string> from_json(std::string_view text, const std::string& name);
+  static tl::expected<PathConfig, std::string> parse(std::string_view text, const std::string& name);
 
-  /// Takes every frame of `in`, and puts on `out` those whose time is settled. Frames for which `out` has no room stay
-  /// inside.
+  /// Takes every frame of `in` that is settled (start < known_until()), and puts on `out` what leaves the path, in
+  /// order of start. Frames for which `out` has no room stay inside, and out.known_until() stays before them.
+  /// Work is linear in the frames taken and in the model time passed (cross traffic).
   void advance(Link& in, Link& out);
 
-  /// offered + duplicated = delivered + inside + lost + queue drops of the hops. Cross traffic is counted by itself.
+  /// offered + duplicated = delivered + inside + lost + all queue_drops. Cross traffic has its own counters (as far as
+  /// it has been computed), with cross_offered = cross_forwarded + cross_drops.
   std::vector<std::pair<std::string, uint64_t>> counters() const;
 
  private:
-  /// The line out of a hop: when a frame that is ready at time t starts. 10 Gb/s lines keep the column grid.
-  class Line {
-   public:
-    explicit Line(uint64_t rate_bps) : rate_(rate_bps) {}
-    Ps start(Ps ready, uint32_t len);
-    Ps duration(uint32_t octets) const;
-
-   private:
-    uint64_t rate_;
-    Ps free_ = 0;
-    int64_t earliest_ = 0;
-    IdleDeficit idle_;
+  /// Compares with a 64-bit draw.
+  struct Chance {
+    explicit Chance(double p);
+    bool hit(uint64_t draw) const { return always || draw < below; }
+    uint64_t below;
+    bool always;
   };
 
-  /// Store and forward: a finite queue before a line, shared with cross traffic.
-  class Hop {
-   public:
-    Hop(const HopConfig& config, uint64_t seed);
-    /// A frame of ours is wholly here at time t. Returns when it starts on the line out, or -1: no room, dropped.
-    Ps forward(Ps t, uint32_t len);
-    /// Lets the cross traffic up to time t (exclusive) pass.
-    void run_cross(Ps t);
-    Ps duration(uint32_t octets) const { return line_.duration(octets); }
-    uint64_t drops = 0, cross_offered = 0, cross_drops = 0;
-
-   private:
-    Ps enqueue(Ps t, uint32_t len, uint64_t& dropped);
-    void next_cross();
-    HopConfig config_;
-    Line line_;
-    std::mt19937_64 random_;
-    struct Waiting {
-      Ps start;
-      uint32_t len;
-    };
-    std::deque<Waiting> queue_;
-    uint64_t queued_ = 0;
-    Ps cross_at_ = 0, cross_clock_ = 0;
-    uint32_t cross_left_ = 0;
-  };
-
-  struct Inside {
-    Ps t;
-    uint64_t order;
-    uint32_t flags;
-    std::vector<uint8_t> data;
-    bool operator>(const Inside& o) const { return std::pair(t, order) > std::pair(o.t, o.order); }
-  };
-
-  bool draw(uint64_t threshold) { return threshold != 0 && random_() <= threshold - 1; }
-  void take(const WireFrame& frame, const uint8_t* data, Ps t);
-  void carry(Ps t, const uint8_t* data, uint32_t len, uint32_t flags);
+  Ps ready(Ps start, uint32_t len) const;
+  void take(const WireFrame& frame, const uint8_t* data, Ps arrival, Link& out);
+  void run_late(Ps until, Link& out);
+  void carry(Ps t, uint32_t len, uint32_t flags, const uint8_t* data, Link& out);
+  bool place(const WireFrame& frame, const uint8_t* data, Link& out);
 
   PathConfig config_;
-  uint64_t loss_, duplicate_, corrupt_, reorder_;  // thresholds of a 64-bit draw, 0 = never
+  Chance loss_, duplicate_, corrupt_, reorder_;
   std::mt19937_64 random_;
   std::vector<Hop> hops_;
-  Line last_{10'000'000'000};
-  std::priority_queue<Inside, std::vector<Inside>, std::greater<>> inside_;
-  std::vector<std::vector<uint8_t>> spare_;
-  uint64_t order_ = 0;
-  Ps least_latency_ = 0;
+  Ps least_entry_, least_latency_;  // from the start at the entrance to the first hop; from there to the end
+  Ps last_ready_ = 0;
+  Ps line_free_ = 0;  // without hops
+  FrameStore late_;   // held back; start is when they are ready for the first hop
+  FrameStore held_;   // through, but no room on `out`
   uint64_t offered_ = 0, delivered_ = 0, lost_ = 0, duplicated_ = 0, corrupted_ = 0, reordered_ = 0;
 };
 
