@@ -132,7 +132,8 @@ void draw_pattern(const VideoFormat& f, uint64_t index, std::span<uint8_t> plana
       for (uint32_t x = 0; x < width; ++x) {
         const uint32_t bar = static_cast<uint32_t>((x + walk) % width * 8 / width);
         uint32_t value = uint32_t{kBars[bar][p]} << shift;
-        if (ramp) value = p == 0 ? (16u << shift) + static_cast<uint32_t>(x + line + index) % (219u << shift) : 128u << shift;
+        if (ramp)
+          value = p == 0 ? (16u << shift) + static_cast<uint32_t>(x + line + index) % (219u << shift) : 128u << shift;
         store(planes[p], size_t{line} * width + x, value);
       }
     }

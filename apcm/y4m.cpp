@@ -57,7 +57,8 @@ std::string describe(const VideoFormat& f) {
 tl::expected<VideoFormat, std::string> parse_y4m_header(const std::string& line) {
   std::string_view rest = line;
   if (!rest.starts_with(kMagic) || (rest.size() > kMagic.size() && rest[kMagic.size()] != ' '))
-    return fail("not Y4M: begins with \"" + shown(rest) + "\", not \"YUV4MPEG2 \"; make Y4M with: ffmpeg -i INPUT -f yuv4mpegpipe -");
+    return fail("not Y4M: begins with \"" + shown(rest) +
+                "\", not \"YUV4MPEG2 \"; make Y4M with: ffmpeg -i INPUT -f yuv4mpegpipe -");
   rest.remove_prefix(kMagic.size());
   VideoFormat format;
   parse_colour_space("420", format);  // what mjpegtools says a header without C means
@@ -87,11 +88,14 @@ tl::expected<VideoFormat, std::string> parse_y4m_header(const std::string& line)
       }
       case 'I':
         if (value == "t" || value == "b" || value == "m")
-          return fail("Y4M header field \"" + shown(field) + "\": interlaced video is not carried; make it progressive with: ffmpeg -vf yadif");
+          return fail("Y4M header field \"" + shown(field) +
+                      "\": interlaced video is not carried; make it progressive with: ffmpeg -vf yadif");
         break;
       case 'C':
         if (!parse_colour_space(value, format))
-          return fail("Y4M colour space \"" + shown(value) + "\" is not carried (420*, 422, 420p10, 422p10 are); convert with: ffmpeg -pix_fmt yuv422p10le -strict -1");
+          return fail("Y4M colour space \"" + shown(value) +
+                      "\" is not carried (420*, 422, 420p10, 422p10 are); convert with: ffmpeg -pix_fmt yuv422p10le "
+                      "-strict -1");
         break;
       default:  // A (aspect), X (comment): nothing that a packet needs
         break;
@@ -100,7 +104,8 @@ tl::expected<VideoFormat, std::string> parse_y4m_header(const std::string& line)
   if (format.width == 0 || format.height == 0) return fail("Y4M header has no width (W) or height (H)");
   if (format.fps_num == 0) return fail("Y4M header has no frame rate (F); give one with: ffmpeg -r 25");
   if (format.planar_bytes() > kMaxFrameBytes || format.packed_bytes() > kMaxFrameBytes)
-    return fail("Y4M frame of " + describe(format) + " is larger than " + std::to_string(kMaxFrameBytes >> 20) + " MiB; scale with: ffmpeg -vf scale=W:H");
+    return fail("Y4M frame of " + describe(format) + " is larger than " + std::to_string(kMaxFrameBytes >> 20) +
+                " MiB; scale with: ffmpeg -vf scale=W:H");
   return format;
 }
 

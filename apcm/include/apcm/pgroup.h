@@ -21,8 +21,8 @@ void pack_frame(const VideoFormat& format, std::span<const uint8_t> planar, std:
 /// The inverse: exact for 4:2:2 and for 4:2:0.
 void unpack_frame(const VideoFormat& format, std::span<const uint8_t> packed, std::span<uint8_t> planar);
 
-/// Fills `planar` with frame `index` of a moving pattern: eight colour bars that walk, and a luma ramp with a counter in the
-/// lowest quarter, so that no two neighbouring frames are equal.
+/// Fills `planar` with frame `index` of a moving pattern: eight 75 % colour bars that walk left, and a running luma
+/// ramp in the lowest quarter, so that neighbouring frames differ.
 void draw_pattern(const VideoFormat& format, uint64_t index, std::span<uint8_t> planar);
 
 }  // namespace apcm

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// 128-bit products for exact time arithmetic; a compiler extension, so it is named in one place.
+#pragma once
+
+namespace apcm {
+__extension__ typedef unsigned __int128 Uint128;
+}
