@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rte_ether.h>
+#include <rte_kvargs.h>
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#include "driver.h"
+
+namespace awing::pmd {
+
+namespace {
+
+bool octets(std::string_view text, uint32_t& out) {
+  uint32_t unit = 1;
+  if (text.ends_with('k')) unit = 1024, text.remove_suffix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc{} || end != text.data() + text.size() || out > (1u << 30) / unit) return false;
+  out *= unit;
+  return true;
+}
+
+int refuse(const std::string& why) {
+  AWING_LOG(ERR, "%s", why.c_str());
+  return -EINVAL;
+}
+
+int set_one(const std::string& key, const std::string& value, Adapter& adapter, rte_ether_addr& mac) {
+  if (key == "mac") {
+    if (rte_ether_unformat_addr(value.c_str(), &mac) != 0 || !rte_is_valid_assigned_ether_addr(&mac))
+      return refuse("mac=" + value + " is not allowed; allowed: a unicast address like 02:00:00:00:00:01");
+    return 0;
+  }
+  if (key == "rx_stream" || key == "tx_stream") {
+    uint32_t& size = key == "rx_stream" ? adapter.rx_stream : adapter.tx_stream;
+    if (!octets(value, size) || !std::has_single_bit(size) || size < 65536 || size > (1u << 26))
+      return refuse(key + "=" + value + " is not allowed; allowed: a power of two from 64k to 65536k octets");
+    return 0;
+  }
+  if (auto ok = hw::set(adapter.config, key, value); !ok) {
+    std::string why = ok.error();
+    if (why.starts_with("unknown key")) why += ", mac, rx_stream, tx_stream";
+    return refuse(why);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int parse_devargs(const char* args, Adapter& adapter, rte_ether_addr& mac) {
+  if (!args || !*args) return 0;
+  rte_kvargs* list = rte_kvargs_parse(args, nullptr);
+  if (!list) return refuse(std::string("cannot read the device arguments \"") + args + "\"; write key=value,key=value");
+  int status = 0;
+  for (unsigned i = 0; i < list->count && status == 0; ++i) {
+    const rte_kvargs_pair& pair = list->pairs[i];
+    status = pair.value && *pair.value ? set_one(pair.key, pair.value, adapter, mac)
+                                       : refuse(std::string("key ") + pair.key + " has no value; write key=value");
+  }
+  rte_kvargs_free(list);
+  if (status != 0) return status;
+  if (auto ok = hw::check(adapter.config); !ok) return refuse(ok.error());
+  return 0;
+}
+
+}  // namespace awing::pmd

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues: their memory, and what fills and empties them outside the bursts.
+#include <rte_malloc.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "driver.h"
+
+namespace awing::pmd {
+
+namespace {
+
+constexpr uint32_t kLeastTxStream = 64 * 1024, kLeastRxStream = 128 * 1024;
+
+template <typename T>
+T* allocate(const char* what, size_t bytes, unsigned socket, unsigned align = RTE_CACHE_LINE_SIZE) {
+  return static_cast<T*>(rte_zmalloc_socket(what, bytes, align, static_cast<int>(socket)));
+}
+
+void free_bufs(rte_mbuf** bufs, uint32_t n) {
+  for (uint32_t i = 0; bufs && i < n; ++i) {
+    rte_pktmbuf_free_seg(bufs[i]);
+    bufs[i] = nullptr;
+  }
+}
+
+}  // namespace
+
+int rx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned socket, const rte_eth_rxconf* conf,
+                   rte_mempool* pool) {
+  Adapter& adapter = *adapter_of(dev);
+  rx_queue_release(dev, index);
+  auto* q = allocate<RxQueue>("awing_rxq", sizeof(RxQueue), socket);
+  if (!q) return -ENOMEM;
+  dev->data->rx_queues[index] = q;
+  q->adapter = &adapter;
+  q->status = adapter.status;
+  q->pool = pool;
+  q->room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
+  q->nb_desc = nb_desc;
+  q->port_id = dev->data->port_id;
+  q->deferred = conf->rx_deferred_start != 0;
+  if (adapter.ring) {
+    q->size = nb_desc;
+    q->descs = allocate<hw::RxDescriptor>("awing_rxd", nb_desc * sizeof(hw::RxDescriptor), socket, 4096);
+    q->cpls = allocate<hw::RxCompletion>("awing_rxc", nb_desc * sizeof(hw::RxCompletion), socket, 4096);
+    q->bufs = allocate<rte_mbuf*>("awing_rxb", nb_desc * sizeof(rte_mbuf*), socket);
+    if (!q->descs || !q->cpls || !q->bufs) return -ENOMEM;
+  } else {
+    const uint32_t bytes = adapter.rx_stream ? adapter.rx_stream
+                                             : std::max(kLeastRxStream, std::bit_ceil(uint32_t{nb_desc} * 256));
+    q->mask = bytes - 1;
+    q->tell_after = bytes / 8;
+    q->stream = allocate<uint8_t>("awing_rx_stream", bytes, socket, 4096);
+    if (!q->stream) return -ENOMEM;
+  }
+  return 0;
+}
+
+int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned socket, const rte_eth_txconf* conf) {
+  Adapter& adapter = *adapter_of(dev);
+  tx_queue_release(dev, index);
+  auto* q = allocate<TxQueue>("awing_txq", sizeof(TxQueue), socket);
+  if (!q) return -ENOMEM;
+  dev->data->tx_queues[index] = q;
+  q->adapter = &adapter;
+  q->status = adapter.status;
+  q->nb_desc = nb_desc;
+  q->deferred = conf->tx_deferred_start != 0;
+  q->fast_free = ((conf->offloads | dev->data->dev_conf.txmode.offloads) & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+  if (adapter.ring) {
+    q->size = nb_desc;
+    q->descs = allocate<hw::TxDescriptor>("awing_txd", nb_desc * sizeof(hw::TxDescriptor), socket, 4096);
+    q->cpls = allocate<hw::TxCompletion>("awing_txc", nb_desc * sizeof(hw::TxCompletion), socket, 4096);
+    q->bufs = allocate<rte_mbuf*>("awing_txb", nb_desc * sizeof(rte_mbuf*), socket);
+    q->zeros = allocate<uint8_t>("awing_pad", hw::kMinFrame, socket);
+    if (!q->descs || !q->cpls || !q->bufs || !q->zeros) return -ENOMEM;
+  } else {
+    const uint32_t bytes = adapter.tx_stream ? adapter.tx_stream
+                                             : std::max(kLeastTxStream, std::bit_ceil(uint32_t{nb_desc} * 128));
+    q->mask = bytes - 1;
+    q->stream = allocate<uint8_t>("awing_tx_stream", bytes, socket, 4096);
+    if (!q->stream) return -ENOMEM;
+  }
+  return 0;
+}
+
+void rx_queue_release(rte_eth_dev* dev, uint16_t index) {
+  auto* q = static_cast<RxQueue*>(dev->data->rx_queues[index]);
+  if (!q) return;
+  dev->data->rx_queues[index] = nullptr;
+  free_bufs(q->bufs, q->size);
+  rte_pktmbuf_free(q->head);
+  rte_free(q->stream);
+  rte_free(q->descs);
+  rte_free(q->cpls);
+  rte_free(q->bufs);
+  rte_free(q);
+}
+
+void tx_queue_release(rte_eth_dev* dev, uint16_t index) {
+  auto* q = static_cast<TxQueue*>(dev->data->tx_queues[index]);
+  if (!q) return;
+  dev->data->tx_queues[index] = nullptr;
+  free_bufs(q->bufs, q->size);
+  rte_free(q->stream);
+  rte_free(q->descs);
+  rte_free(q->cpls);
+  rte_free(q->bufs);
+  rte_free(q->zeros);
+  rte_free(q);
+}
+
+/// Ring mode: gives the card a buffer for every descriptor. -ENOMEM when the pool has not so many.
+int rx_queue_fill(RxQueue& q) {
+  for (; q.posted != q.seen + q.size; ++q.posted) {
+    rte_mbuf* m = rte_mbuf_raw_alloc(q.pool);
+    if (!m) return -ENOMEM;
+    const uint32_t slot = q.posted & (q.size - 1);
+    q.bufs[slot] = m;
+    q.descs[slot] = {q.adapter->device->bus_address(static_cast<uint8_t*>(m->buf_addr) + RTE_PKTMBUF_HEADROOM), q.room, 0};
+  }
+  return 0;
+}
+
+void rx_queue_reset(RxQueue& q) {
+  q.consumed = q.told = q.seen = q.posted = q.polled = 0;
+  if (q.bufs) free_bufs(q.bufs, q.size);
+  rte_pktmbuf_free(q.head);
+  q.head = q.tail = nullptr;
+  if (q.cpls) std::memset(q.cpls, 0, q.size * sizeof *q.cpls);
+  rte_mbuf like{};
+  like.data_off = RTE_PKTMBUF_HEADROOM;
+  like.nb_segs = 1;
+  like.port = q.port_id;
+  rte_mbuf_refcnt_set(&like, 1);
+  std::memcpy(&q.rearm, &like.rearm_data, sizeof q.rearm);
+}
+
+void tx_queue_reset(TxQueue& q) {
+  q.produced = q.seen = q.done = q.polled = 0;
+  if (q.bufs) free_bufs(q.bufs, q.size);
+  if (q.cpls) std::memset(q.cpls, 0, q.size * sizeof *q.cpls);
+}
+
+uint64_t rx_queue_drain(RxQueue& q) {
+  uint64_t frames = 0;
+  if (q.cpls) {
+    for (;; ++q.seen) {
+      const hw::RxCompletion& cpl = q.cpls[q.seen & (q.size - 1)];
+      if (((cpl.flags & hw::kRxPhase) != 0) != ((q.seen / q.size) % 2 == 0)) break;
+      frames += (cpl.flags & hw::kRxEndOfPacket) != 0;
+      // The buffer goes round again: what the card still holds must find room.
+      const uint32_t slot = q.posted & (q.size - 1), from = q.seen & (q.size - 1);
+      q.bufs[slot] = q.bufs[from];
+      q.descs[slot] = q.descs[from];
+      ++q.posted;
+    }
+    if (q.posted != q.told) q.adapter->device->rx_doorbell(q.told = q.posted);
+    return frames;
+  }
+  const uint32_t produced = __atomic_load_n(&q.status->rx_produced, __ATOMIC_ACQUIRE);
+  while (produced - q.consumed >= sizeof(hw::RxRecord)) {
+    hw::RxRecord head;
+    std::memcpy(&head, q.stream + (q.consumed & q.mask), sizeof head);
+    const uint32_t size = hw::record_bytes(head.len);
+    if (produced - q.consumed < size) break;
+    q.consumed += size;
+    ++frames;
+  }
+  if (q.consumed != q.told) q.adapter->device->rx_doorbell(q.told = q.consumed);
+  return frames;
+}
+
+}  // namespace awing::pmd
