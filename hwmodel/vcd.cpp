@@ -2,99 +2,177 @@
 #include "vcd.h"
 
 #include <cerrno>
-#include <cinttypes>
+#include <charconv>
 #include <cstring>
+#include <iterator>
 
 namespace awing::hw {
 
 namespace {
-struct Signal {
+
+struct SignalInfo {
   const char* name;
   int bits;
 };
-enum : int { kBusUse, kBusOctets, kTxLevel, kRxLevel, kTxFrame, kRxFrame, kTxOctets, kRxOctets, kRegOffset, kRegValue };
-constexpr Signal kSignals[] = {{"bus_use", 8},   {"bus_octets", 16}, {"tx_level", 32},  {"rx_level", 32}, {"tx_frame", 1},
-                               {"rx_frame", 1},  {"tx_octets", 16},  {"rx_octets", 16}, {"reg_write", 16}, {"reg_value", 32}};
-char code(int signal) { return static_cast<char>('!' + signal); }
+constexpr SignalInfo kSignals[] = {
+#define X(id, name, bits) {name, bits},
+    AWING_VCD_SIGNALS(X)
+#undef X
+};
+
+constexpr uint64_t kIdle = UINT64_MAX;  // value of kVcdBusUse while the bus is idle
+constexpr uint64_t kUnknown = UINT64_MAX - 1;
+
+constexpr const char* kUses[] = {"host_write",   "host_read",     "completion",    "read_stream",
+                                 "read_data",    "read_tx_descs", "read_rx_descs", "write_data",
+                                 "write_status", "write_rx_cpl",  "write_tx_cpl"};
+static_assert(std::size(kUses) == static_cast<size_t>(BusUse::kWriteTxCpl) + 1);
+
+/// Identifiers are single printing characters.
+constexpr char code(int signal) { return static_cast<char>('!' + signal); }
+
 }  // namespace
 
+const char* bus_use_name(uint64_t use) { return use < std::size(kUses) ? kUses[use] : "idle"; }
+
 tl::expected<std::unique_ptr<VcdWriter>, std::string> VcdWriter::open(const std::string& file) {
-  std::FILE* f = std::fopen(file.c_str(), "w");
-  if (!f) return tl::make_unexpected("trace=" + file + ": cannot be written: " + std::strerror(errno));
-  std::unique_ptr<VcdWriter> writer(new VcdWriter(f));
-  std::fprintf(f, "$timescale 1 ps $end\n$scope module card $end\n");
-  for (int i = 0; i < static_cast<int>(std::size(kSignals)); ++i)
-    std::fprintf(f, "$var wire %d %c %s $end\n", kSignals[i].bits, code(i), kSignals[i].name);
-  std::fprintf(f, "$upscope $end\n$enddefinitions $end\n");
-  writer->at(0);
-  for (int i = 0; i < static_cast<int>(std::size(kSignals)); ++i) writer->change(i, 0, kSignals[i].bits);
+  std::FILE* out = std::fopen(file.c_str(), "we");
+  if (!out) return tl::make_unexpected("trace=" + file + " cannot be written: " + std::strerror(errno));
+  std::unique_ptr<VcdWriter> writer(new VcdWriter(out, file));
+  writer->header();
+  writer->flush();
+  if (!writer->good()) return tl::make_unexpected(writer->error());
   return writer;
 }
 
-VcdWriter::~VcdWriter() { std::fclose(file_); }
-
-void VcdWriter::at(Ps t) {
-  if (t == now_) return;
-  now_ = t;
-  std::fprintf(file_, "#%" PRId64 "\n", t);
+VcdWriter::~VcdWriter() {
+  flush();
+  std::fclose(out_);
 }
 
-void VcdWriter::change(int signal, uint64_t value, int bits) {
-  if (bits == 1) {
-    std::fprintf(file_, "%d%c\n", value != 0, code(signal));
-    return;
+void VcdWriter::write(std::string_view text) {
+  if (!good()) return;
+  if (std::fwrite(text.data(), 1, text.size(), out_) != text.size())
+    error_ = "trace=" + file_ + " is incomplete: " + std::strerror(errno);
+}
+
+void VcdWriter::flush() {
+  if (good() && std::fflush(out_) != 0) error_ = "trace=" + file_ + " is incomplete: " + std::strerror(errno);
+}
+
+void VcdWriter::header() {
+  write("$version awing card model $end\n$timescale 1 ps $end\n$comment bus_use:");
+  for (size_t i = 0; i < std::size(kUses); ++i) write(" " + std::to_string(i) + "=" + kUses[i]);
+  write(" $end\n$scope module card $end\n");
+  for (int i = 0; i < kVcdSignals; ++i) {
+    const auto& [name, bits] = kSignals[i];
+    const std::string type = bits == 0 ? "string 1" : "wire " + std::to_string(bits);
+    write("$var " + type + " " + code(i) + " " + name + " $end\n");
   }
-  char text[65];
-  int n = 0;
-  for (int bit = bits - 1; bit >= 0; --bit)
-    if (n > 0 || bit == 0 || (value >> bit & 1)) text[n++] = value >> bit & 1 ? '1' : '0';
-  text[n] = 0;
-  std::fprintf(file_, "b%s %c\n", text, code(signal));
+  write("$upscope $end\n$enddefinitions $end\n");
+  values_.fill(kUnknown);
+  for (int i = 0; i < kVcdSignals; ++i)
+    change(static_cast<Signal>(i), i == kVcdBusUse || i == kVcdBusOwner ? kIdle : 0);
+}
+
+/// Notes the time of what follows; it is written when something changes.
+void VcdWriter::at(Ps t) { event_at_ = t; }
+
+void VcdWriter::change(Signal signal, uint64_t value) {
+  if (values_[signal] == value) return;
+  values_[signal] = value;
+  char line[160];
+  char* p = line;
+  if (written_at_ != event_at_) {
+    written_at_ = event_at_;
+    *p++ = '#';
+    p = std::to_chars(p, line + 32, event_at_).ptr;
+    *p++ = '\n';
+  }
+  const int bits = kSignals[signal].bits;
+  if (bits == 0) {
+    *p++ = 's';
+    const char* name = bus_use_name(value);
+    const size_t n = std::strlen(name);
+    std::memcpy(p, name, n);
+    p += n;
+    *p++ = ' ';
+  } else if (bits == 1) {
+    *p++ = value ? '1' : '0';
+  } else {
+    *p++ = 'b';
+    if (value == kIdle)
+      *p++ = 'z';
+    else  // a value must fit its variable
+      p = std::to_chars(p, line + sizeof line, value & ((uint64_t{1} << bits) - 1), 2).ptr;
+    *p++ = ' ';
+  }
+  *p++ = code(signal);
+  *p++ = '\n';
+  write({line, static_cast<size_t>(p - line)});
+}
+
+void VcdWriter::event(const Event& e) {
+  const auto levels = [this](uint64_t c) {
+    change(kVcdTxLevel, c >> 32);
+    change(kVcdRxLevel, c & 0xFFFFFFFF);
+  };
+  const auto bus = [this](uint64_t use) {
+    change(kVcdBusUse, use);
+    change(kVcdBusOwner, use);
+  };
+  const auto count = [this](Signal s) { change(s, (values_[s] + 1) & 0xFFFFFFFF); };
+  switch (e.type) {
+    case EventType::kBusGrant:
+      bus(e.a);
+      change(kVcdBusOctets, e.b);
+      levels(e.c);
+      break;
+    case EventType::kBusEnd:
+      bus(kIdle);
+      levels(e.c);
+      break;
+    case EventType::kStatus:
+      change(kVcdRxProduced, e.b);
+      change(kVcdTxFetched, e.c >> 32);
+      change(kVcdTxDone, e.c & 0xFFFFFFFF);
+      break;
+    case EventType::kRegWrite:
+      change(kVcdRegOffset, e.b);
+      change(kVcdRegValue, e.c);
+      count(kVcdRegWrites);
+      break;
+    case EventType::kTxStart:
+      change(kVcdTxOctets, e.b);
+      change(kVcdTxFrame, 1);
+      break;
+    case EventType::kTxEnd:
+      change(kVcdTxFrame, 0);
+      break;
+    case EventType::kTxFlush:
+      count(kVcdTxFlushed);
+      break;
+    case EventType::kRxStart:
+      change(kVcdRxOctets, e.b);
+      change(kVcdRxFrame, 1);
+      break;
+    case EventType::kRxDrop:
+      change(kVcdRxDropCause, e.a);
+      count(kVcdRxDropped);
+      [[fallthrough]];
+    case EventType::kRxAdmit:
+      change(kVcdRxFrame, 0);
+      change(kVcdRxLineLevel, e.c);
+      break;
+  }
 }
 
 void VcdWriter::consume(std::span<const Event> events) {
-  if (!good_) return;
-  const auto levels = [this](uint64_t c) {
-    change(kTxLevel, c >> 32, 32);
-    change(kRxLevel, c & 0xFFFFFFFF, 32);
-  };
   for (const Event& e : events) {
+    if (!good()) return;
     at(e.t);
-    switch (e.type) {
-      case EventType::kBusGrant:
-        change(kBusUse, e.a + 1u, 8);
-        change(kBusOctets, e.b, 16);
-        levels(e.c);
-        break;
-      case EventType::kBusEnd:
-        change(kBusUse, 0, 8);
-        levels(e.c);
-        break;
-      case EventType::kRegWrite:
-        change(kRegOffset, e.b, 16);
-        change(kRegValue, e.c, 32);
-        break;
-      case EventType::kTxStart:
-        change(kTxOctets, e.b, 16);
-        change(kTxFrame, 1, 1);
-        break;
-      case EventType::kTxEnd:
-        change(kTxFrame, 0, 1);
-        break;
-      case EventType::kRxStart:
-        change(kRxOctets, e.b, 16);
-        change(kRxFrame, 1, 1);
-        break;
-      case EventType::kRxAdmit:
-      case EventType::kRxDrop:
-        change(kRxFrame, 0, 1);
-        break;
-      case EventType::kStatus:
-      case EventType::kTxFlush:
-        break;
-    }
+    event(e);
   }
-  if (std::ferror(file_)) good_ = false;
 }
 
 }  // namespace awing::hw
