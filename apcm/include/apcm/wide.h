@@ -4,4 +4,5 @@
 
 namespace apcm {
 __extension__ typedef unsigned __int128 Uint128;
-}
+__extension__ typedef __int128 Int128;
+}  // namespace apcm
