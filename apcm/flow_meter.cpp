@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apcm/flow_meter.h"
 
+#include <cmath>
+
 namespace apcm {
 
 // --- gaps ---------------------------------------------------------------------------------------------------------
@@ -78,11 +80,11 @@ std::optional<int64_t> DelayMeter::mean() const {
 
 std::optional<int64_t> DelayMeter::percentile(double percent) const {
   if (count() == 0) return std::nullopt;
-  // Counted from the most negative delay upwards.
-  const double share = percent / 100 * static_cast<double>(count()), below = static_cast<double>(negative_.count());
-  if (share <= below && negative_.count())
-    return -static_cast<int64_t>(*negative_.percentile(100 * (1 - share / below)));
-  return static_cast<int64_t>(*positive_.percentile(100 * (share - below) / static_cast<double>(positive_.count())));
+  // Ranks count from the most negative delay upwards; magnitudes of negative ones run the other way.
+  const double below = static_cast<double>(negative_.count());
+  const double rank = std::max(1.0, std::ceil(percent / 100 * static_cast<double>(count())));
+  if (rank <= below) return -static_cast<int64_t>(*negative_.percentile(100 * (below - rank + 1) / below));
+  return static_cast<int64_t>(*positive_.percentile(100 * (rank - below) / static_cast<double>(positive_.count())));
 }
 
 // --- sequence -----------------------------------------------------------------------------------------------------

@@ -93,8 +93,8 @@ std::string write_sdp(const std::string& session, uint64_t origin_id, const std:
       out += "a=source-filter: incl IN IP4 " + ipv4_text(s.destination) + " " + ipv4_text(s.source) + "\r\n";
     out += "a=rtpmap:" + pt + " raw/90000\r\n";
     out += "a=fmtp:" + pt + " sampling=YCbCr-4:2:2; width=" + std::to_string(f.width) +
-           "; height=" + std::to_string(f.height) + "; exactframerate=" + std::to_string(f.fps_num) +
-           denominator + "; depth=" + std::to_string(f.depth) +
+           "; height=" + std::to_string(f.height) + "; exactframerate=" + std::to_string(f.fps_num) + denominator +
+           "; depth=" + std::to_string(f.depth) +
            "; TCS=SDR; colorimetry=BT709; PM=2110GPM; SSN=ST2110-20:2017; TP=2110TPNL" +
            (f.chroma == Chroma::k420 ? "; x-awing-source=420" : "") + "\r\n";
     out += "a=mediaclk:direct=0\r\n";
