@@ -11,9 +11,10 @@ namespace {
 const PacketAddresses kEnds{0x020000000001, 0x01005e400001, 0xc0a80001, 0xefc00001, 5004, 5006};
 
 std::vector<uint8_t> frame_with(const PacketTemplate& t, uint32_t payload, const Block& block, PacketShape& shape) {
-  std::vector<uint8_t> frame(PacketTemplate::shape(payload).octets, 0xcc);
-  for (uint32_t i = 0; i < payload; ++i) frame[PacketTemplate::kHeaders + i] = static_cast<uint8_t>(i * 7);
+  std::vector<uint8_t> frame(2048, 0xcc);
+  for (uint32_t i = 0; i < payload; ++i) frame.at(PacketTemplate::kHeaders + i) = static_cast<uint8_t>(i * 7);
   shape = t.finish(frame.data(), payload, block);
+  frame.resize(shape.octets);
   return frame;
 }
 }  // namespace
