@@ -2,8 +2,8 @@
 // A node of a network: store and forward, one finite queue, one line out, shared with the traffic of others.
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "hwmodel/link.h"
@@ -35,6 +35,30 @@ class GrowingRing {
   }
   std::vector<T> items_ = std::vector<T>(64);  // size: a power of two
   uint64_t head_ = 0, tail_ = 0;
+};
+
+/// xoshiro256** of Blackman and Vigna, its state filled by splitmix64: small, fast, and the same everywhere.
+class Random {
+ public:
+  explicit constexpr Random(uint64_t seed) : s_{} {
+    for (uint64_t& word : s_) {
+      seed += 0x9E3779B97F4A7C15;
+      uint64_t z = (seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9;
+      z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+      word = z ^ (z >> 31);
+    }
+  }
+  constexpr Random(uint64_t a, uint64_t b, uint64_t c, uint64_t d) : s_{a, b, c, d} {}
+  constexpr uint64_t operator()() {
+    const uint64_t result = std::rotl(s_[1] * 5, 7) * 9, t = s_[1] << 17;
+    s_[2] ^= s_[0], s_[3] ^= s_[1], s_[1] ^= s_[2], s_[0] ^= s_[3];
+    s_[2] ^= t;
+    s_[3] = std::rotl(s_[3], 45);
+    return result;
+  }
+
+ private:
+  uint64_t s_[4];
 };
 
 /// Traffic of others. A frame of it arrives when its last octet does; many lines bring it, so frames may coincide.
@@ -119,7 +143,7 @@ class Hop {
   uint64_t queued_ = 0;
   uint64_t drops_ = 0, cross_offered_ = 0, cross_drops_ = 0;
 
-  std::mt19937_64 random_;   // its output is fixed by the C++ standard
+  Random random_;
   uint64_t mean_gap_ = 0;    // of kPoisson, and of the silences of kBurst: 2^-12 ps
   Ps cross_at_ = kForever;   // next arrival
   uint64_t cross_part_ = 0;  // and the rest in 1/rate ps (kCbr)

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -84,7 +83,7 @@ class Path {
 
   PathConfig config_;
   Chance loss_, duplicate_, corrupt_, reorder_;
-  std::mt19937_64 random_;
+  Random random_;
   std::vector<Hop> hops_;
   Ps least_entry_, least_latency_;  // from the start at the entrance to the first hop; from there to the end
   Ps last_ready_ = 0;

@@ -2,6 +2,7 @@
 #include "path.h"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <deque>
@@ -337,6 +338,16 @@ TEST_CASE("without hops, frames that meet on the line leave at least 5 octets of
   const auto got = run(*path, traffic(100, 60, 67'200));
   REQUIRE(got.size() == 200);
   for (size_t i = 1; i < got.size(); ++i) REQUIRE(got[i].start - got[i - 1].start == (72 + 5) * 800);
+}
+
+TEST_CASE("the generator is xoshiro256** seeded by splitmix64") {
+  // From state {1, 2, 3, 4}: rotl(2 * 5, 7) * 9 = 11520; the others as published with the reference code.
+  Random draw(1, 2, 3, 4);
+  for (uint64_t expected :
+       {uint64_t{11'520}, uint64_t{0}, uint64_t{1'509'978'240}, uint64_t{1'215'971'899'390'074'240}})
+    CHECK(draw() == expected);
+  // splitmix64 from 0 begins e220a8397b1dcdaf, 6e789e6aa1b965f4: the first output is rotl(second * 5, 7) * 9.
+  CHECK(Random(0)() == std::rotl(uint64_t{0x6E789E6AA1B965F4} * 5, 7) * 9);
 }
 
 TEST_CASE("the exponential is -ln of an even number") {
