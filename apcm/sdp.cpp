@@ -46,6 +46,11 @@ std::string take_parameter(std::string_view key, std::string_view value, VideoFo
     if (!to_number(num, f.fps_num) || f.fps_num == 0 ||
         (!rest.empty() && (!to_number(rest, f.fps_den) || f.fps_den == 0)))
       return "exactframerate must be a whole number or a fraction";
+  } else if (key == "PAR") {
+    std::string_view rest = value;
+    const std::string_view num = next_field(rest, ':');
+    if (!to_number(num, f.par_num) || !to_number(rest, f.par_den) || f.par_num == 0 || f.par_den == 0)
+      return "PAR must be two numbers with a colon";
   } else if (key == "interlace") {
     return "interlaced video is not carried";
   } else if (key == "x-awing-source" && value == "420") {
@@ -85,7 +90,9 @@ std::string write_sdp(const std::string& session, uint64_t origin_id, const std:
     const std::string pt = std::to_string(s.payload_type);
     const bool multicast = s.destination >> 28 == 0xe;
     const VideoFormat& f = s.format;
-    std::string denominator;
+    std::string denominator, pixel;
+    if (f.par_num != f.par_den && f.par_num != 0 && f.par_den != 0)  // 1:1 is what no PAR means
+      pixel.append("; PAR=").append(std::to_string(f.par_num)).append(":").append(std::to_string(f.par_den));
     if (f.fps_den != 1) denominator.append("/").append(std::to_string(f.fps_den));
     out += "m=video " + std::to_string(s.port) + " RTP/AVP " + pt + "\r\n";
     out += "c=IN IP4 " + ipv4_text(s.destination) + (multicast ? "/64" : "") + "\r\n";
@@ -95,7 +102,7 @@ std::string write_sdp(const std::string& session, uint64_t origin_id, const std:
     out += "a=fmtp:" + pt + " sampling=YCbCr-4:2:2; width=" + std::to_string(f.width) +
            "; height=" + std::to_string(f.height) + "; exactframerate=" + std::to_string(f.fps_num) + denominator +
            "; depth=" + std::to_string(f.depth) +
-           "; TCS=SDR; colorimetry=BT709; PM=2110GPM; SSN=ST2110-20:2017; TP=2110TPNL" +
+           "; TCS=SDR; colorimetry=BT709; PM=2110GPM; SSN=ST2110-20:2017; TP=2110TPNL" + pixel +
            (f.chroma == Chroma::k420 ? "; x-awing-source=420" : "") + "\r\n";
     out += "a=mediaclk:direct=0\r\n";
   }

@@ -61,6 +61,7 @@ tl::expected<VideoFormat, std::string> parse_y4m_header(const std::string& line)
                 "\", not \"YUV4MPEG2 \"; make Y4M with: ffmpeg -i INPUT -f yuv4mpegpipe -");
   rest.remove_prefix(kMagic.size());
   VideoFormat format;
+  format.par_num = format.par_den = 0;
   parse_colour_space("420", format);  // what mjpegtools says a header without C means
   while (!rest.empty()) {
     rest.remove_prefix(1);  // the blank
@@ -97,7 +98,15 @@ tl::expected<VideoFormat, std::string> parse_y4m_header(const std::string& line)
                       "\" is not carried (420*, 422, 420p10, 422p10 are); convert with: ffmpeg -pix_fmt yuv422p10le "
                       "-strict -1");
         break;
-      default:  // A (aspect), X (comment): nothing that a packet needs
+      case 'A': {
+        const size_t colon = value.find(':');
+        if (colon == std::string_view::npos || !to_number(value.substr(0, colon), format.par_num) ||
+            !to_number(value.substr(colon + 1), format.par_den))
+          return fail("Y4M header field \"" + shown(field) +
+                      "\": no pixel aspect ratio; set one with: ffmpeg -vf setsar=1");
+        break;
+      }
+      default:  // X (comment): nothing that a packet needs
         break;
     }
   }
@@ -113,7 +122,8 @@ std::string y4m_header(const VideoFormat& f) {
   std::string tag = f.chroma == Chroma::k420 ? "420" : "422";
   if (f.depth == 10) tag += f.chroma == Chroma::k420 ? "p10 XYSCSS=420P10" : "p10 XYSCSS=422P10";
   return "YUV4MPEG2 W" + std::to_string(f.width) + " H" + std::to_string(f.height) + " F" + std::to_string(f.fps_num) +
-         ":" + std::to_string(f.fps_den) + " Ip C" + tag;
+         ":" + std::to_string(f.fps_den) + " Ip A" + std::to_string(f.par_num) + ":" + std::to_string(f.par_den) +
+         " C" + tag;
 }
 
 tl::expected<Y4mReader, std::string> Y4mReader::open(const std::string& path) {

@@ -27,6 +27,8 @@ struct VideoFormat {
   uint8_t depth = 8;     ///< bits per sample, 8 or 10
   uint32_t fps_num = 0;  ///< frames per second, numerator
   uint32_t fps_den = 0;  ///< and denominator
+  uint32_t par_num = 1;  ///< width of a pixel to
+  uint32_t par_den = 1;  ///< its height; 0:0 unknown
 
   friend bool operator==(const VideoFormat&, const VideoFormat&) = default;
 

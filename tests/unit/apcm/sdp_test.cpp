@@ -33,6 +33,8 @@ TEST_CASE("parsing gives back every stream of a session, and that it was 4:2:0 a
   SdpStream second = kStream;
   second.port = 5006;
   second.format.chroma = Chroma::k420;
+  second.format.par_num = 4;
+  second.format.par_den = 3;
   const auto streams = parse_sdp(write_sdp("clip", 7, {kStream, second}));
   REQUIRE(streams);
   REQUIRE(streams->size() == 2);
@@ -64,6 +66,7 @@ TEST_CASE("what cannot be received is refused with the line and the reason") {
   CHECK_THAT(error("sampling=RGB; width=2"), Contains("line 3") && Contains("YCbCr-4:2:2"));
   CHECK_THAT(error("depth=12"), Contains("depth=10"));
   CHECK_THAT(error("width=0"), Contains("1..32767"));
+  CHECK_THAT(error("PAR=4"), Contains("PAR"));
   CHECK_THAT(error("exactframerate=25/0"), Contains("exactframerate"));
   CHECK_THAT(error("width=4; height=4; interlace"), Contains("interlaced"));
   CHECK_THAT(error("width=4; height=4"), Contains("without exactframerate"));

@@ -58,6 +58,7 @@ TEST_CASE("bad headers are refused with a line that says what to do") {
   CHECK_THAT(error_of("YUV4MPEG2 W4 H2 F25"), Contains("frame rate"));
   CHECK_THAT(error_of("YUV4MPEG2 W4 H2 F25:1 C444"), Contains("444") && Contains("-pix_fmt"));
   CHECK_THAT(error_of("YUV4MPEG2 W4 H2 F25:1 It"), Contains("interlaced") && Contains("yadif"));
+  CHECK_THAT(error_of("YUV4MPEG2 W4 H2 F25:1 A4"), Contains("A4") && Contains("aspect"));
   CHECK(error_of(std::string("\x00\xff\x1b[2J", 6)).find('\x1b') == std::string::npos);
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("an empty stream and a missing file are errors") {
 TEST_CASE("what the writer writes the reader reads, for each format") {
   for (const Chroma chroma : {Chroma::k420, Chroma::k422})
     for (const uint8_t depth : {uint8_t{8}, uint8_t{10}}) {
-      const VideoFormat f{6, 4, chroma, depth, 30000, 1001};
+      const VideoFormat f{6, 4, chroma, depth, 30000, 1001, 12, 11};
       const auto parsed = parse_y4m_header(y4m_header(f));
       REQUIRE(parsed);
       CHECK(*parsed == f);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// apcm-stream: the streaming application is the monitor. See --help.
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report.h"
+
+namespace apcm::stream {
+namespace {
+
+std::atomic<bool> stop_asked{false};
+extern "C" void on_signal(int) { stop_asked = true; }
+
+int complain(const std::string& text) {
+  std::fprintf(stderr, "apcm-stream: %s\n", text.c_str());
+  return 1;
+}
+
+tl::expected<std::vector<SdpStream>, std::string> read_sdp(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return tl::unexpected("--sdp " + path + ": " + std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto streams = parse_sdp(text.str());
+  if (!streams) return tl::unexpected("--sdp " + path + ": " + streams.error());
+  return streams;
+}
+
+tl::expected<void, std::string> save_sdp(const std::string& path, const Sender& sender) {
+  std::ofstream file(path, std::ios::binary);
+  file << write_sdp("apcm-stream", 1, sender.sdp());
+  file.close();
+  if (!file) return tl::unexpected("--sdp " + path + ": " + std::strerror(errno));
+  return {};
+}
+
+/// The loop. Decisions are taken by port time alone, so that a run in virtual time is the same on every machine.
+class Session {
+ public:
+  explicit Session(const Options& options) : options_(options) {}
+  int run();
+
+ private:
+  tl::expected<void, std::string> open();
+  void loop();
+  bool finished(uint64_t now) const;
+  void tell(uint64_t now);
+  Totals totals(uint64_t now) const;
+  uint64_t now_ns() const { return (tx_ ? tx_ : rx_)->now_ns(); }
+
+  const Options& options_;
+  std::optional<FrameSource> source_;
+  std::vector<SdpStream> expected_;
+  std::unique_ptr<Port> first_, second_;
+  Port *tx_ = nullptr, *rx_ = nullptr;
+  std::unique_ptr<Sender> sender_;
+  std::unique_ptr<Receiver> receiver_;
+  Run run_;
+  Totals last_;
+  uint64_t last_packet_ns_ = 0;  ///< when something was last sent or received
+  bool any_packet_ = false;
+  std::chrono::steady_clock::time_point next_progress_{};
+  bool progress_shown_ = false;
+};
+
+tl::expected<void, std::string> Session::open() {
+  const Options& o = options_;
+  const bool same = o.tx_port && o.rx_port && *o.tx_port == *o.rx_port;
+  if (o.tx_port) {
+    auto port = Port::open({*o.tx_port, true, same, o.mtu});
+    if (!port) return tl::unexpected(port.error());
+    first_ = std::move(*port);
+    tx_ = first_.get();
+    if (same) rx_ = tx_;
+  }
+  if (o.rx_port && !same) {
+    auto port = Port::open({*o.rx_port, false, true, o.mtu});
+    if (!port) return tl::unexpected(port.error());
+    second_ = std::move(*port);
+    rx_ = second_.get();
+  }
+  if (tx_ != nullptr) {
+    auto sender = Sender::create(o, *tx_, *source_);
+    if (!sender) return tl::unexpected(sender.error());
+    sender_ = std::move(*sender);
+    expected_ = sender_->sdp();
+    if (!o.sdp.empty()) {
+      if (auto saved = save_sdp(o.sdp, *sender_); !saved) return saved;
+    }
+  }
+  if (rx_ != nullptr) {
+    auto receiver = Receiver::create(o, *rx_, expected_, sender_ ? &sender_->order() : nullptr);
+    if (!receiver) return tl::unexpected(receiver.error());
+    receiver_ = std::move(*receiver);
+  }
+  return {};
+}
+
+Totals Session::totals(uint64_t now) const {
+  Totals t{now, 0, 0, 0};
+  if (sender_) {
+    t.sent = sender_->counters().sent;
+    t.sent_l1 = sender_->counters().l1_octets;
+  }
+  if (receiver_) t.received = receiver_->counters().received;
+  return t;
+}
+
+/// Interval lines follow port time; the line of progress, being for people, the time of day.
+void Session::tell(uint64_t now) {
+  if (options_.json && now >= last_.at_ns + options_.interval_ns) {
+    const Totals t = totals(now);
+    std::cout << interval_json(run_, last_, t, receiver_ ? receiver_->take_interval() : DelayMeter{}).dump()
+              << std::endl;
+    last_ = t;
+  }
+  if (options_.quiet || isatty(2) == 0) return;
+  const auto host = std::chrono::steady_clock::now();
+  if (host < next_progress_) return;
+  next_progress_ = host + std::chrono::milliseconds(200);
+  std::fprintf(stderr, "\r%s\033[K", progress(run_, now, receiver_ ? lost_packets(*receiver_) : 0).c_str());
+  progress_shown_ = true;
+}
+
+bool Session::finished(uint64_t now) const {
+  if (stop_asked) return true;
+  if (receiver_ && !receiver_->error().empty()) return true;
+  if (sender_ && !receiver_) return sender_->done();
+  const bool drained = options_.drain_ns && now >= last_packet_ns_ + *options_.drain_ns;
+  if (sender_) return sender_->done() && drained;
+  if (options_.duration_ns != 0 && now >= run_.begin_ns + options_.duration_ns) return true;
+  return any_packet_ && drained;
+}
+
+void Session::loop() {
+  uint32_t turns = 0;
+  uint64_t now = now_ns();
+  while (!finished(now)) {
+    now = now_ns();
+    uint32_t moved = 0;
+    if (sender_) moved += sender_->poll(now);
+    if (receiver_) moved += receiver_->poll();
+    if (moved > 0) {
+      last_packet_ns_ = now;
+      any_packet_ = true;
+    }
+    if (++turns % 64 == 0) tell(now);
+  }
+  run_.interrupted = stop_asked;
+}
+
+int Session::run() {
+  // The input is opened before the ports: a bad file should not cost a link flap.
+  if (options_.tx_port) {
+    auto source = FrameSource::open(options_);
+    if (!source) return complain(source.error());
+    source_.emplace(std::move(*source));
+  } else if (!options_.sdp.empty()) {
+    auto streams = read_sdp(options_.sdp);
+    if (!streams) return complain(streams.error());
+    expected_ = std::move(*streams);
+  }
+  if (auto opened = open(); !opened) return complain(opened.error());
+  run_ = {&options_, nullptr, tx_, rx_, sender_.get(), receiver_.get(), read_clocks(tx_, rx_), 0, 0, 0, false};
+  if (source_)
+    run_.format = &source_->format();
+  else if (options_.out_stream < expected_.size())
+    run_.format = &expected_[options_.out_stream].format;
+
+  const auto host_begin = std::chrono::steady_clock::now();
+  run_.begin_ns = last_packet_ns_ = now_ns();
+  last_ = totals(run_.begin_ns);
+  if (sender_) sender_->start(run_.begin_ns);
+  loop();
+  run_.end_ns = now_ns();
+  run_.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - host_begin).count();
+  if (sender_) sender_->abandon();
+  if (progress_shown_) std::fprintf(stderr, "\r\033[K");
+
+  int status = 0;
+  if (receiver_) {
+    if (const auto done = receiver_->finish(); !done) status = complain(done.error());
+  }
+  if (source_ && !source_->error().empty()) status = complain(source_->error());
+  if (options_.json)
+    std::cout << final_json(run_).dump() << std::endl;
+  else
+    (options_.out == "-" ? std::cerr : std::cout) << final_text(run_) << std::flush;
+  return status;
+}
+
+int start(int argc, char** argv) {
+  int split = 1;
+  while (split < argc && std::strcmp(argv[split], "--") != 0) ++split;
+  if (split == argc) {
+    for (int i = 1; i < argc; ++i)
+      if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) split = -1;
+    if (split != -1)
+      return complain("DPDK's arguments, then --, then options: nothing follows \"--\" (see apcm-stream --help)") + 1;
+  }
+  char* own[] = {argv[0], const_cast<char*>("--help")};  // NOLINT: CLI11 does not write to it
+  auto options = split == -1 ? parse_options(2, own) : parse_options(argc - split, argv + split);
+  if (!options) {
+    std::fputs(options.error().text.c_str(), options.error().status == 0 ? stdout : stderr);
+    return options.error().status;
+  }
+  if (rte_eal_init(split, argv) < 0)
+    return complain(std::string("DPDK refused its arguments (those before --): ") + rte_strerror(rte_errno));
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  int status = 0;
+  {
+    Session session(*options);
+    status = session.run();
+  }
+  rte_eal_cleanup();
+  return status;
+}
+
+}  // namespace
+}  // namespace apcm::stream
+
+int main(int argc, char** argv) { return apcm::stream::start(argc, argv); }
