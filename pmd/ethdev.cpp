@@ -59,6 +59,8 @@ void watch(void* arg) {
   auto* dev = static_cast<rte_eth_dev*>(arg);
   Adapter& adapter = *adapter_of(dev);
   if (!dev->data->dev_started) return;
+  // A card works on when the application does not look; in virtual time it is the application that moves the time.
+  if (!adapter.device->virtual_time()) adapter.device->poll(0, 0);
   refresh(adapter);
   if (link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc)
     rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);

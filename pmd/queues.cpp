@@ -21,7 +21,7 @@ T* allocate(const char* what, size_t bytes, unsigned socket, unsigned align = RT
 
 void free_bufs(rte_mbuf** bufs, uint32_t n) {
   for (uint32_t i = 0; bufs && i < n; ++i) {
-    rte_pktmbuf_free_seg(bufs[i]);
+    if (bufs[i]) rte_pktmbuf_free_seg(bufs[i]);
     bufs[i] = nullptr;
   }
 }

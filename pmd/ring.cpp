@@ -15,7 +15,7 @@ void tx_reap(TxQueue& q) {
   }
   for (; q.done != done; ++q.done) {
     rte_mbuf*& buf = q.bufs[q.done & (q.size - 1)];
-    rte_pktmbuf_free_seg(buf);
+    if (buf) rte_pktmbuf_free_seg(buf);  // padding has none
     buf = nullptr;
   }
 }
