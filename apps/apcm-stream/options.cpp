@@ -53,7 +53,7 @@ std::optional<uint64_t> parse_mac(const std::string& text) {
 /// Options as typed, before the checks that CLI11 cannot make.
 struct Raw {
   std::string pattern, rate, streams = "1", source, destination, mac, layer = "l1";
-  int depth = 8;
+  int depth = 8, payload_type = 96;
   double duration_s = 0, interval_s = 1, drain_ms = 20;
   uint64_t loops = 1, frames = 0, tx_port = 0, rx_port = 0;
   uint32_t lead_us = 200;
@@ -86,6 +86,7 @@ std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
     if (!rate) return wrong("--rate " + raw.rate, "must be bits a second, as in 6G, 2.5M or 800k");
     o.rate_bps = *rate;
   }
+  o.payload_type = static_cast<uint8_t>(raw.payload_type);
   o.rate_is_l2 = raw.layer == "l2";
   if (raw.streams == "auto") {
     if (o.rate_bps == 0)
@@ -152,7 +153,9 @@ tl::expected<Options, Stop> parse_options(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--streams", raw.streams, "streams to send, or auto: as many as --rate needs at the video's own rate")
       ->capture_default_str();
-  app.add_option("--loop", raw.loops, "times through the input; 0: until stopped")->capture_default_str();
+  app.add_option(
+      "--loop", raw.loops,
+      "times through the input; 0: until stopped (default: once, or as often as --frames or --duration need)");
   app.add_option("--frames", raw.frames, "video frames of each stream to send, then end")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
   app.add_option("--duration", raw.duration_s, "seconds of port time to run")->check(CLI::Range(1e-6, 1e7));
@@ -180,7 +183,7 @@ tl::expected<Options, Stop> parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 60000))
       ->capture_default_str();
   app.add_option("--dst-mac", raw.mac, "destination MAC address (default: of the multicast group, else broadcast)");
-  app.add_option("--payload-type", o.payload_type, "RTP payload type")
+  app.add_option("--payload-type", raw.payload_type, "RTP payload type")
       ->check(CLI::Range(0, 127))
       ->capture_default_str();
   app.add_flag("--udp-checksum", o.udp_checksum, "compute the UDP checksum (default: 0, as senders of ST 2110 do)");
