@@ -2,6 +2,7 @@
 #include "apcm/pgroup.h"
 
 #include <cstring>
+#include <vector>
 
 namespace apcm {
 namespace {
@@ -123,18 +124,27 @@ void draw_pattern(const VideoFormat& f, uint64_t index, std::span<uint8_t> plana
   };
   uint8_t* planes[3] = {planar.data(), planar.data() + f.luma_bytes(),
                         planar.data() + f.luma_bytes() + f.chroma_plane_bytes()};
+  std::vector<uint8_t> bars;
   for (int p = 0; p < 3; ++p) {
     const uint32_t width = p == 0 ? f.width : f.chroma_width();
     const uint32_t height = p == 0 ? f.height : f.chroma_height();
+    const size_t stride = width * f.sample_bytes();
     const uint64_t walk = index * 4 / (p == 0 ? 1 : 2);
+    bars.resize(stride);
+    for (uint32_t x = 0; x < width; ++x)
+      store(bars.data(), x, uint32_t{kBars[(x + walk) % width * 8 / width][p]} << shift);
+    const uint32_t ramp_from = height - height / 4;
     for (uint32_t line = 0; line < height; ++line) {
-      const bool ramp = line >= height - height / 4;
+      uint8_t* out = planes[p] + line * stride;
+      if (line < ramp_from) {
+        std::memcpy(out, bars.data(), stride);
+        continue;
+      }
+      const uint32_t range = 219u << shift;  // luma of studio range: 16..235
+      auto step = static_cast<uint32_t>((line + index) % range);
       for (uint32_t x = 0; x < width; ++x) {
-        const uint32_t bar = static_cast<uint32_t>((x + walk) % width * 8 / width);
-        uint32_t value = uint32_t{kBars[bar][p]} << shift;
-        if (ramp)
-          value = p == 0 ? (16u << shift) + static_cast<uint32_t>(x + line + index) % (219u << shift) : 128u << shift;
-        store(planes[p], size_t{line} * width + x, value);
+        store(out, x, p == 0 ? (16u << shift) + step : 128u << shift);
+        if (++step == range) step = 0;
       }
     }
   }

@@ -192,7 +192,7 @@ int Session::run() {
   if (receiver_) {
     if (const auto done = receiver_->finish(); !done) status = complain(done.error());
   }
-  if (source_ && !source_->error().empty()) status = complain(source_->error());
+  if (source_ && !source_->error().empty() && !stop_asked) status = complain(source_->error());
   if (options_.json)
     std::cout << final_json(run_).dump() << std::endl;
   else
@@ -217,8 +217,11 @@ int start(int argc, char** argv) {
   }
   if (rte_eal_init(split, argv) < 0)
     return complain(std::string("DPDK refused its arguments (those before --): ") + rte_strerror(rte_errno));
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // without SA_RESTART: Ctrl-C also ends the wait for a pipe that gives nothing
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of our output that goes away ends the run, not the process
   int status = 0;
   {
     Session session(*options);

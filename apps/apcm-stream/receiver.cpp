@@ -126,7 +126,8 @@ void Receiver::measure(const Block& block, Stamp received, uint32_t octets) {
   receiving_wire_.on_frame(received, octets);
   const uint64_t unique_before = flow->meter.sequence.unique();
   flow->meter.on_packet(block.sequence, block.sent, block.error, received, octets);
-  interval_.on_packet(block.sent, received);
+  delay_.on_packet(block.sent, received);
+  if (options_.json) interval_.on_packet(block.sent, received);
   if (flow->meter.sequence.unique() == unique_before) return;  // a copy has its original's send stamp
   const uint32_t stream = flow_index_[block.session] - 1u;
   const uint64_t place = order_ != nullptr ? order_->place(block.session - 1u, block.sequence) : 0;

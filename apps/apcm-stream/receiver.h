@@ -62,6 +62,7 @@ class Receiver {
   const std::vector<std::unique_ptr<Flow>>& flows() const { return flows_; }
   const GapMeter& sending_wire() const { return sending_wire_; }
   const GapMeter& receiving_wire() const { return receiving_wire_; }
+  const DelayMeter& delay() const { return delay_; }  ///< of all streams
   /// Delay of the packets since the last call.
   DelayMeter take_interval() { return std::exchange(interval_, {}); }
   uint64_t line_bps() const { return line_bps_; }
@@ -101,7 +102,7 @@ class Receiver {
   ReceiverCounters counters_;
   OptionCounters by_status_;
   GapMeter sending_wire_, receiving_wire_;
-  DelayMeter interval_;
+  DelayMeter delay_, interval_;
   std::vector<Sent> sent_;
   size_t sent_first_ = 0;
   std::optional<Sent> last_sent_;

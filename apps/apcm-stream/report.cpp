@@ -27,9 +27,19 @@ const char* send_stamps_of(const Port& p) {
   if (p.inserts_stamp()) return "inserted by the card at frame start";
   return p.timed_send() ? "the launch time asked for" : "by software before hand-over";
 }
+bool card_receives(const Run& r) { return r.receiver->counters().unstamped == 0 && r.rx->stamps_receive(); }
+/// Another process's sender is judged by the error it states in its packets.
+bool card_sends(const Run& r) {
+  if (r.tx != nullptr) return r.tx->inserts_stamp();
+  for (const auto& flow : r.receiver->flows())
+    if (flow->meter.worst_send_error_ns > 100) return false;
+  return true;
+}
+/// Times that software took say when a core got round to it, not when a frame was on the wire.
+std::string trust(bool by_card) { return by_card ? "" : " (UNTRUSTED: stamps by software)"; }
+
 const char* receive_stamps_of(const Run& r) {
-  return r.receiver->counters().unstamped == 0 && r.rx->stamps_receive() ? "by the card, on every packet"
-                                                                         : "by software when polled";
+  return card_receives(r) ? "by the card, on every packet" : "by software when polled";
 }
 
 std::string sender_text(const Run& r) {
@@ -43,6 +53,10 @@ std::string sender_text(const Run& r) {
   out += print("          packets: made %" PRIu64 " = sent %" PRIu64 " + abandoned %" PRIu64 "; offered again %" PRIu64
                ", late %" PRIu64 ", no buffer %" PRIu64 "\n",
                c.made, c.sent, c.abandoned, c.retried, c.late, c.no_buffer);
+  const rte_eth_stats port = r.tx->stats();
+  out += print("          port: sent %" PRIu64 ", errors %" PRIu64 "%s%s\n", port.opackets, port.oerrors,
+               r.sender->sent_bps() ? "; reached L1 " : "",
+               r.sender->sent_bps() ? format_bps(*r.sender->sent_bps()).c_str() : "");
   if (c.slips > 0)
     out += print("          COULD NOT KEEP UP: the schedule moved %" PRIu64 " times, by %s in all\n", c.slips,
                  format_ps(static_cast<int64_t>(c.slipped_ns) * 1000).c_str());
@@ -78,19 +92,26 @@ std::string receiver_text(const Run& r) {
   return out;
 }
 
-/// One row for each stream.
+/// One row for each stream: counts and delay, then its own gaps at the receiver.
 std::string stream_table(const Run& r) {
+  const auto time = [](std::optional<uint64_t> ps) {
+    return ps ? format_ps(static_cast<int64_t>(*ps)) : std::string("-");
+  };
+  const auto delay = [](std::optional<int64_t> ps) { return ps ? format_ps(*ps) : std::string("-"); };
   std::string out =
-      "streams   session       sent   received       lost  dup  reord    min delay          p50          p99          "
-      "max\n";
+      "streams   session       sent   received       lost    dup  reord  delay min        p50        p99        max    "
+      "gap min        p50        p99        max\n";
   for (const auto& flow : r.receiver->flows()) {
     const SequenceMeter& s = flow->meter.sequence;
     const DelayMeter& d = flow->meter.delay;
+    const Histogram& g = flow->meter.arrivals.start_to_start();
     const std::string sent = r.sender != nullptr ? std::to_string(r.sender->sent_by(flow->session - 1u)) : "?";
-    out += print("          %7u %10s %10" PRIu64 " %10" PRIu64 " %4" PRIu64 " %6" PRIu64 " %12s %12s %12s %12s\n",
-                 flow->session, sent.c_str(), s.received(), s.lost(), s.duplicates(), s.reordered(),
-                 format_ps(d.min().value_or(0)).c_str(), format_ps(d.percentile(50).value_or(0)).c_str(),
-                 format_ps(d.percentile(99).value_or(0)).c_str(), format_ps(d.max().value_or(0)).c_str());
+    out += print("          %7u %10s %10" PRIu64 " %10" PRIu64 " %6" PRIu64 " %6" PRIu64, flow->session, sent.c_str(),
+                 s.received(), s.lost(), s.duplicates(), s.reordered());
+    out += print(" %10s %10s %10s %10s", delay(d.min()).c_str(), delay(d.percentile(50)).c_str(),
+                 delay(d.percentile(99)).c_str(), delay(d.max()).c_str());
+    out += print(" %10s %10s %10s %10s\n", time(g.min()).c_str(), time(g.percentile(50)).c_str(),
+                 time(g.percentile(99)).c_str(), time(g.max()).c_str());
   }
   return out;
 }
@@ -180,10 +201,9 @@ std::string final_text(const Run& r) {
   if (const uint64_t u = unseen(r))
     out += print(
         "          %" PRIu64 " packets more were sent and never seen before the first or after the last received\n", u);
-  if (r.receiver->flows().size() == 1)
-    out += text(r.receiver->flows()[0]->meter.delay, r.clocks.relation, r.error_ns());
-  out += text(r.receiver->sending_wire(), "sending wire, all streams, by the send stamps");
-  out += text(r.receiver->receiving_wire(), "receiving wire, all streams");
+  out += text(r.receiver->delay(), r.clocks.relation, r.error_ns());
+  out += text(r.receiver->sending_wire(), "sending wire, all streams" + trust(card_sends(r)));
+  out += text(r.receiver->receiving_wire(), "receiving wire, all streams" + trust(card_receives(r)));
   return out;
 }
 
@@ -212,6 +232,7 @@ nlohmann::json final_json(const Run& r) {
                    {"slips", c.slips},
                    {"slipped_ns", c.slipped_ns}};
   }
+  if (r.sender != nullptr && r.sender->sent_bps()) j["sender"]["reached_l1_bps"] = *r.sender->sent_bps();
   if (r.receiver == nullptr) return j;
   const ReceiverCounters& c = r.receiver->counters();
   j["receiver"] = {{"port", r.rx->name()},
@@ -243,6 +264,7 @@ nlohmann::json final_json(const Run& r) {
                  {"offset_ns", r.clocks.offset_ns},
                  {"known_to_ns", r.clocks.bracket_ns}};
   j["unseen"] = unseen(r);
+  j["delay"] = to_json(r.receiver->delay(), r.clocks.relation, r.error_ns());
   j["streams"] = nlohmann::json::array();
   for (const auto& flow : r.receiver->flows()) {
     nlohmann::json s = to_json(flow->meter, r.clocks.relation, r.error_ns());
@@ -251,7 +273,9 @@ nlohmann::json final_json(const Run& r) {
     j["streams"].push_back(std::move(s));
   }
   j["sending_wire"] = wire_json(r.receiver->sending_wire());
+  j["sending_wire"]["trusted"] = card_sends(r);
   j["receiving_wire"] = wire_json(r.receiver->receiving_wire());
+  j["receiving_wire"]["trusted"] = card_receives(r);
   return j;
 }
 

@@ -71,6 +71,12 @@ std::vector<SdpStream> Sender::sdp() const {
   return out;
 }
 
+std::optional<uint64_t> Sender::sent_bps() const {
+  if (last_launch_ns_ <= first_launch_ns_) return std::nullopt;
+  const auto bits = static_cast<Uint128>(counters_.l1_octets - last_l1_octets_) * 8;
+  return static_cast<uint64_t>(bits * 1'000'000'000u / (last_launch_ns_ - first_launch_ns_));
+}
+
 bool Sender::begin_frame(Stream& s) {
   const auto packed = source_.frame(s.video_frame);
   if (packed.empty()) return false;
@@ -173,6 +179,9 @@ uint16_t Sender::poll(uint64_t now_ns) {
     counters_.octets += octets[i];
     counters_.l1_octets += l1_octets(octets[i]);
     counters_.late += port_.timed_send() && made_[i].launch_ns < now_ns;
+    if (first_launch_ns_ == 0) first_launch_ns_ = made_[i].launch_ns;
+    last_launch_ns_ = made_[i].launch_ns;
+    last_l1_octets_ = l1_octets(octets[i]);
     order_.sent(made_[i].stream, made_[i].sequence);
   }
   counters_.retried += pending_ - taken;

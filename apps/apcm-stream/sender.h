@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -80,7 +81,8 @@ class Sender {
   /// No more packets; those made but not taken by the port are counted as abandoned.
   void abandon();
   bool done() const { return ready_.empty() && pending_ == 0; }
-  uint64_t start_ns() const { return start_ns_; }
+  /// Layer 1 rate reached from the first packet to the last, by launch times; nothing before two packets were sent.
+  std::optional<uint64_t> sent_bps() const;
   const SenderCounters& counters() const { return counters_; }
 
  private:
@@ -125,6 +127,7 @@ class Sender {
   uint64_t target_bps_ = 0;
   uint32_t packet_octets_ = 0;
   uint64_t start_ns_ = 0;
+  uint64_t first_launch_ns_ = 0, last_launch_ns_ = 0, last_l1_octets_ = 0;  ///< of the packets sent
   uint64_t software_error_ns_ = 1000;  ///< how long the last hand-over to the port took
   SenderCounters counters_;
 };
