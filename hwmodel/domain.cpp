@@ -16,6 +16,8 @@ namespace awing::hw {
 namespace {
 /// One call to poll() lets at most this much model time pass, so that it returns in bounded time (clock=tsc).
 constexpr Ps kMostPerPoll = 500 * kPsPerUs;
+/// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
+constexpr Ps kLeastPerPoll = 300 * kPsPerNs;
 /// Step while a register read is on its way.
 constexpr Ps kReadStep = 50 * kPsPerNs;
 
@@ -170,9 +172,10 @@ void Domain::poll(int, uint32_t sent, uint32_t received) {
   if (clock_ == ClockMode::kVirtual)
     host_.fetch_add(profile_.poll + profile_.tx_packet * sent + profile_.rx_packet * received,
                     std::memory_order_relaxed);
+  const Ps target = host_now();
+  if (clock_ == ClockMode::kTsc && target - reached_.load(std::memory_order_relaxed) < kLeastPerPoll) return;
   if (!try_lock()) return;
   collect_doorbells();
-  const Ps target = host_now();
   if (target > now_) advance(clock_ == ClockMode::kVirtual ? target : std::min(target, now_ + kMostPerPoll));
   lag_.store(std::max<Ps>(0, target - now_), std::memory_order_relaxed);
   unlock();

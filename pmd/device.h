@@ -22,7 +22,7 @@ class Device {
   virtual void write(uint32_t reg, uint32_t value) = 0;
   virtual void tx_doorbell(uint32_t value) = 0;
   virtual void rx_doorbell(uint32_t value) = 0;
-  /// Called with every receive burst; tells how many packets the last bursts moved.
+  /// Called with every burst; tells how many packets the last bursts moved.
   virtual void poll(uint32_t sent, uint32_t received) = 0;
   virtual bool link_up() const = 0;
   /// Address under which the card reaches memory of this process.

@@ -23,12 +23,9 @@ void tx_reap(TxQueue& q) {
 uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
   TxQueue& q = *static_cast<TxQueue*>(queue);
   if (!q.started) [[unlikely]] return 0;
+  q.adapter->device->poll(q.polled, 0);
+  q.polled = 0;
   tx_reap(q);
-  if (q.produced - q.done > q.size / 2) {
-    q.adapter->device->poll(q.polled, 0);
-    q.polled = 0;
-    tx_reap(q);
-  }
   const uint32_t before = q.produced;
   uint16_t i = 0;
   for (; i < n; ++i) {

@@ -71,12 +71,9 @@ namespace {
 uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   TxQueue& q = *static_cast<TxQueue*>(queue);
   if (!q.started) [[unlikely]] return 0;
-  uint32_t used = q.produced - __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
-  if (used > q.mask / 2) [[unlikely]] {  // short of room: let the card work
-    q.adapter->device->poll(q.polled, 0);
-    q.polled = 0;
-    used = q.produced - __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
-  }
+  q.adapter->device->poll(q.polled, 0);
+  q.polled = 0;
+  const uint32_t used = q.produced - __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
   uint32_t room = q.mask + 1 - used, at = q.produced;
   uint64_t bytes = 0;
   uint16_t i = 0, bad = 0;

@@ -308,7 +308,8 @@ def case_mtu(dma):
         check(s["RX-errors"] == 0, f"{segments}: errors")
     t("port stop all")
     for bad in (67, 16001):
-        check("fail" in t(f"port config mtu 0 {bad}").lower() or "invalid" in t.log.lower(), f"MTU {bad} is refused")
+        said = t(f"port config mtu 0 {bad}")
+        check(f"MTU ({bad})" in said and "device m" in said, f"MTU {bad} is refused: {said}")
     t.quit()
 
 
@@ -417,8 +418,8 @@ def case_xstats(dma):
     t.quit()
 
 
-def pcap_gaps(name):
-    """Start-to-start gaps of a nanosecond pcap, ns."""
+def pcap_times(name):
+    """Times of the packets of a nanosecond pcap, ns."""
     data = open(name, "rb").read()
     magic = struct.unpack("<I", data[:4])[0]
     check(magic == 0xA1B23C4D, f"magic {magic:#x} of a nanosecond pcap")
@@ -427,7 +428,7 @@ def pcap_gaps(name):
         s, ns, cap, _ = struct.unpack("<IIII", data[at:at + 16])
         times.append(s * 10**9 + ns)
         at += 16 + cap
-    return [b - a for a, b in zip(times, times[1:])]
+    return times
 
 
 def case_txtimes(dma):
@@ -437,18 +438,22 @@ def case_txtimes(dma):
         t = Testpmd([f"wire=pcap:+{out},dma={dma},clock=virtual"], "--tx-offloads=0x200000")
         t("set burst 8")
         t("set txtimes 30000,2000")
-        t("set fwd txonly")
+        t("set burst tx delay 0 retry 100000")  # wait for room, or the times run away from the clock
+        t("set fwd txonly retry")
         t("start")
         t.wait_for(lambda: t.xstats(0)["tx_line_packets"] > 5000, "timed packets")
         t("stop")
         t("port stop all")
         t.quit()
-        gaps = pcap_gaps(out)
-        check(len(gaps) > 4000, "packets were written")
-        for gap in gaps:
-            check(min(abs(gap - 30000), abs(gap - 2000)) <= 5, f"a gap of {gap} ns")
-        inner = sum(abs(g - 2000) <= 5 for g in gaps)
-        check(inner > 6 * (len(gaps) - inner), "seven inner gaps to one between bursts")
+        times = pcap_times(out)
+        check(len(times) > 4000, "packets were written")
+        # Eight packets 2000 ns apart, the next burst 30000 ns behind the last of them: a period of 44000 ns.
+        for t0, t1 in zip(times, times[1:]):
+            check(t1 > t0, "the order of time")
+        for at in times:
+            slot = (at - times[0]) % 44000
+            check(any(abs(slot - 2000 * k) <= 5 or abs(slot - 44000) <= 5 for k in range(8)), f"a packet {slot} ns into the period")
+        check(sum(abs(b - a - 2000) <= 5 for a, b in zip(times, times[1:])) > len(times) / 2, "most gaps are the inner ones")
 
 
 def ptp_pcap(name, frames=50):
@@ -463,7 +468,10 @@ def case_ieee1588(dma):
     with tempfile.TemporaryDirectory() as folder:
         ptp_pcap(folder + "/ptp.pcap")
         t = Testpmd([f"wire=pcap:{folder}/ptp.pcap,dma={dma}"])
-        t("set fwd ieee1588")
+        if "Bad arguments" in t("set fwd ieee1588"):
+            t.quit()
+            print("this testpmd was built without its ieee1588 mode (RTE_LIBRTE_IEEE1588); ethdev_api tests the timesync calls")
+            sys.exit(77)
         t("start")
         t.wait_for(lambda: t.stats(0)["TX-packets"] >= 5, "PTP packets answered")
         t("stop")
@@ -517,7 +525,7 @@ def case_secondary(_dma):
     enough(t, 0, 1000)
     before = 0
     for _ in range(20):
-        info = subprocess.run(["dpdk-proc-info", "-l", "0", "-d", PMD, "--no-pci", "--file-prefix", f"awing{os.getpid()}", "--", "-p",
+        info = subprocess.run(["dpdk-proc-info", "-d", PMD, "--no-pci", "--file-prefix", f"awing{os.getpid()}", "--", "-p",
                                "3", "--xstats"], capture_output=True, text=True, timeout=LIMIT_S,
                               env=dict(os.environ, XDG_RUNTIME_DIR=t.dir))
         found = re.search(r"rx_good_packets: (\d+)", info.stdout)
