@@ -8,9 +8,12 @@ import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 PMD = os.environ.get("AWING_PMD", "")
@@ -153,6 +156,55 @@ def two_processes():
     r = report(subprocess.CompletedProcess([], receiver.returncode, *got))
     check(s["sender"]["sent"] == r["receiver"]["measured"] == 900, f"{s} {r['receiver']}")
     same_video("a.y4m", "got.y4m")
+
+
+def hashes(framemd5_text):
+    return [line.split(",")[-1].strip() for line in framemd5_text.splitlines() if line and not line.startswith("#")]
+
+
+def udp_payloads(pcap):
+    """Payloads of the UDP packets of a little-endian pcap file, the surplus area behind them left off."""
+    data, at, out = open(pcap, "rb").read(), 24, []
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        frame = data[at + 16:at + 16 + length]
+        out.append(frame[42:34 + struct.unpack_from(">H", frame, 38)[0]])
+        at += 16 + length
+    return out
+
+
+def peer():
+    """ffmpeg's own RFC 4175 receiver, given our SDP, decodes our packets into the very frames that were sent."""
+    for name in ("422", "422p10"):
+        clip("a.y4m", FORMATS[name], frames=30)
+        probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1] & ~1  # ffmpeg takes RTP on an even port and RTCP on the next
+        probe.close()
+        port = port if port <= 60000 else port - 8192
+        report(run(["--vdev", "net_pcap0,tx_pcap=sent.pcap"],
+                   ["a.y4m", "--tx-port", "0", "--sdp", "a.sdp", "--dst-ip", "127.0.0.1", "--udp-port", str(port), "--json"]))
+        ffmpeg = subprocess.Popen(["ffmpeg", "-nostdin", "-v", "error", "-protocol_whitelist", "file,udp,rtp", "-buffer_size", "8000000",
+                                   "-i", "a.sdp", "-frames:v", "8", "-pix_fmt", FORMATS[name], "-vsync", "passthrough", "-f", "framemd5",
+                                   "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        listening = f":{port:04X} "
+        for _ in range(500):  # until it listens
+            if listening in open("/proc/net/udp").read() or ffmpeg.poll() is not None:
+                break
+            time.sleep(0.02)
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for payload in udp_payloads("sent.pcap"):
+            sender.sendto(payload, ("127.0.0.1", port))
+            time.sleep(0.0002)
+        try:
+            got, errors = ffmpeg.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            ffmpeg.kill()
+            raise Failure("ffmpeg did not get eight frames: " + ffmpeg.communicate()[1])
+        got, sent = hashes(got), hashes(framemd5("a.y4m"))
+        # It joins at the first whole frame after it began to listen.
+        first = sent.index(got[0]) if got and got[0] in sent else -1
+        check(first >= 0 and got == sent[first:first + 8], f"{name}: ffmpeg saw other frames\n{got}\n{sent}\n{errors}")
 
 
 def interrupt():
