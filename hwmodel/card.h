@@ -23,6 +23,8 @@ constexpr Ps kLeastDelay = 5'000;
 /// A frame is known to the receiver this long before it can be admitted: (8 + 64) octets less one quantum, less
 /// 200 ppm, rounded down.
 constexpr Ps kLeastFrame = 54'000;
+/// A quantum, 200 ppm allowed for.
+constexpr Ps kQuantumAtMost = 3'201;
 
 /// Line edge of the word that holds the Terminate octet of a frame of `len` octets started at quantum q.
 constexpr int64_t end_edge(int64_t q, uint32_t len) { return (kQuantum * q + kPreamble + len + kFcs) / 8; }

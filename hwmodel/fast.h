@@ -21,6 +21,8 @@ class FastCard final : public Card {
   ~FastCard() override;
   void run(Ps until, Ps last) override;
   uint64_t counter(Counter c) const override;
+  /// A trace shows when frames begin, so it must hear of them before that.
+  Ps horizon() const override { return log_ ? rx_link_.known_until() + rx_link_.delay() - kQuantumAtMost : Card::horizon(); }
 
  private:
   static constexpr int64_t kNever = INT64_MAX / 4;
@@ -91,6 +93,10 @@ class FastCard final : public Card {
   int64_t stream_data_time(int64_t bound);
   int64_t ring_data_time(int64_t bound);
   int64_t commit_edge(int64_t last_edge) const;
+  /// A register access is on the bus.
+  bool accessing() const {
+    return flight_.active && (flight_.use == BusUse::kHostWrite || flight_.use == BusUse::kHostRead);
+  }
   void announce(Ps until, Ps last);
   void set_dirty(int64_t end) {
     if (dirty_) return;

@@ -82,7 +82,7 @@ void FastCard::run(Ps until, Ps last) {
     }
   }
   const int64_t now_edge = line_before(until + 1);
-  commit(now_edge);
+  commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
   while (admit(now_edge)) {
   }
   if (log_ && !rx_link_.empty()) {
@@ -100,21 +100,26 @@ int64_t FastCard::commit_edge(int64_t last_edge) const {
   return std::min(last_edge, line_before(bus_clock_.at(std::max(free_at_, host_ops_.front().edge + 1))));
 }
 
-/// Tells the far end up to when it knows every frame of ours.
+/// Tells the far end up to when it knows every frame of ours: no later than the first that may still come.
 void FastCard::announce(Ps until, Ps last) {
-  const bool nothing_coming = host_ops_.empty() && !flight_.active && reads_head_ == reads_tail_ &&
-                              (tx_halted_ || (tx_posted_ == tx_asked_ && txd_head_ == txd_tail_));
-  if (nothing_coming || (tx_committed_ != tx_head_ && host_ops_.empty() && !flight_.active))
-    return tx_link_.set_known_until(last + 1);  // what waits in the FIFO starts after `last`
-  // The next frame comes with a read completion that is still to be granted.
-  const int64_t from = std::max(free_at_, bus_clock_.after(until));
-  int64_t data = from;
-  if (!flight_.active || flight_.use != BusUse::kHostWrite)
-    data = reads_head_ != reads_tail_ ? std::max(from, reads_[reads_tail_].ready + 1) + timing_.lead(kBridge)
-                                      : from + timing_.lead(kRead) + config_.bus.completer_latency;
-  if (!host_ops_.empty() || flight_.active) return tx_link_.set_known_until(until + 1);
-  const Ps known = std::max({until + 1, bus_clock_.at(data), quantum_.at(tx_earliest_)});
-  tx_link_.set_known_until(std::min(known, last + 1));
+  const bool changing = accessing();
+  Ps known = last + 1;
+  // Frames in the FIFO start after `last`, unless a register access holds them up.
+  if (tx_committed_ != tx_head_ && (changing || !host_ops_.empty()))
+    known = changing ? until + 1 : quantum_.at(2 * commit_edge(line_before(last + 1)) + 2);
+  // Frames that are still to be read begin after the first data phase of a completion that is not yet granted.
+  const int64_t from = bus_clock_.after(until);
+  int64_t data = kNever;
+  if (reads_head_ != reads_tail_)
+    data = std::max(from, reads_[reads_tail_].ready + 1) + timing_.lead(kBridge);
+  else if (changing || !host_ops_.empty() || (!tx_halted_ && (tx_posted_ != tx_asked_ || txd_head_ != txd_tail_)))
+    data = from + timing_.lead(kRead) + config_.bus.completer_latency;
+  if (data != kNever) {
+    Ps read = bus_clock_.at(data);
+    if (tx_committed_ == tx_head_) read = std::max(read, quantum_.at(tx_earliest_));
+    known = std::min(known, read);
+  }
+  tx_link_.set_known_until(std::max(known, until + 1));
 }
 
 uint64_t FastCard::counter(Counter c) const {

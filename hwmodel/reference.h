@@ -16,8 +16,6 @@ class ReferenceCard final : public Card {
   Ps horizon() const override { return rx_link_.known_until() + rx_link_.delay() - kQuantumAtMost; }
 
  private:
-  static constexpr Ps kQuantumAtMost = 3'201;  // 3.2 ns and 200 ppm
-
   /// A value stored in one clock domain and read in the other through two flip-flops: seen at the reader's second
   /// edge strictly after the store. capture() is called once at every edge of the reader, before seen().
   template <typename T>
