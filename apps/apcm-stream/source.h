@@ -40,7 +40,6 @@ class FrameSource {
   uint64_t loop_ = 0;
   std::optional<uint64_t> limit_;  ///< frames in all
   uint64_t next_ = 0;              ///< index of the next frame to load
-  uint64_t clip_frames_ = 0;       ///< frames of one pass, known after the first
   bool ended_ = false;
   bool cache_whole_ = false;  ///< cache_ holds the whole clip
   std::vector<std::vector<uint8_t>> cache_;
