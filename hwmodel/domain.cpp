@@ -18,6 +18,8 @@ namespace {
 constexpr Ps kMostPerPoll = 500 * kPsPerUs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
 constexpr Ps kLeastPerPoll = 500 * kPsPerNs;
+/// Line time of 25 kB: store_bytes() has room for that on top of what a FIFO holds.
+constexpr Ps kStride = 20 * kPsPerUs;
 /// Step while a register read is on its way.
 constexpr Ps kReadStep = 50 * kPsPerNs;
 
@@ -31,7 +33,7 @@ std::map<std::string, std::weak_ptr<Domain>>& registry() {
 /// the receiver's FIFO (it moves them away when they are in the way).
 size_t store_bytes(const CardConfig& sender, Ps delay) {
   const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
-  return std::bit_ceil(2 * (sender.tx_fifo + flying + 2 * kMaxFrameAny));
+  return std::bit_ceil(2 * (sender.tx_fifo + flying + kStride / 800 + kMaxFrameAny));
 }
 }  // namespace
 
@@ -202,7 +204,12 @@ void Domain::carry(int index, Ps until) {
   }
 }
 
+/// In strides: a card that hears nothing may run ahead of the one that hears it, by no more than the cable can hold.
 void Domain::advance(Ps until) {
+  while (now_ < until) stride(std::min(until, now_ + kStride));
+}
+
+void Domain::stride(Ps until) {
   if (!loop() && !pcap_)
     for (int i = 0; i < 2; ++i)
       if (!seats_[1 - i].card) seats_[i].rx->set_known_until(until + 1);

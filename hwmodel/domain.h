@@ -71,6 +71,7 @@ class Domain {
   Ps host_now();
   void collect_doorbells();
   void advance(Ps until);
+  void stride(Ps until);
   void carry(int index, Ps until);
   void update_links();
 

@@ -292,7 +292,7 @@ Case::Case(uint64_t s) : seed(s) {
     k.ppm = rng.chance(50) ? 0 : static_cast<int32_t>(rng.below(401)) - 200;
     k.desc_cache = static_cast<uint32_t>(2 * (4 + rng.below(29)));
   }
-  mean_step = static_cast<Ps>(rng.pick({50'000, 300'000, 1'000'000, 4'000'000}));
+  mean_step = static_cast<Ps>(rng.pick({50'000, 300'000, 1'000'000, 4'000'000, 60'000'000}));
   steps = static_cast<int>(20 + rng.below(120));
   max_len = static_cast<int>(rng.pick({64, 300, 1514, 9014, 16380}));
   burst = static_cast<int>(1 + rng.below(40));
