@@ -56,6 +56,7 @@ class Session {
   void loop();
   bool finished(uint64_t now) const;
   void tell(uint64_t now);
+  void look_at_links();
   Totals totals(uint64_t now) const;
   uint64_t now_ns() const { return (tx_ ? tx_ : rx_)->now_ns(); }
 
@@ -70,6 +71,9 @@ class Session {
   Totals last_;
   uint64_t last_packet_ns_ = 0;  ///< when something was last sent or received
   bool any_packet_ = false;
+  static constexpr uint64_t kLookAtLinkNs = 20'000'000;
+  uint64_t last_look_ns_ = 0;
+  bool told_down_ = false;
   std::chrono::steady_clock::time_point next_progress_{};
   bool progress_shown_ = false;
 };
@@ -133,14 +137,24 @@ void Session::tell(uint64_t now) {
   progress_shown_ = true;
 }
 
+/// A sender without receiver waits too: what the port still holds would be lost when it stops.
 bool Session::finished(uint64_t now) const {
   if (stop_asked) return true;
   if (receiver_ && !receiver_->error().empty()) return true;
-  if (sender_ && !receiver_) return sender_->done();
   const bool drained = options_.drain_ns && now >= last_packet_ns_ + *options_.drain_ns;
   if (sender_) return sender_->done() && drained;
   if (options_.duration_ns != 0 && now >= run_.begin_ns + options_.duration_ns) return true;
   return any_packet_ && drained;
+}
+
+/// Nothing moved for a while: perhaps nobody is there.
+void Session::look_at_links() {
+  for (const Port* port : {tx_, rx_}) {
+    if (port == nullptr || port->link_up() || told_down_) continue;
+    std::fprintf(stderr, "apcm-stream: port %u (%s): the link is down, waiting for it\n", port->id(),
+                 port->name().c_str());
+    told_down_ = true;
+  }
 }
 
 void Session::loop() {
@@ -152,8 +166,11 @@ void Session::loop() {
     if (sender_) moved += sender_->poll(now);
     if (receiver_) moved += receiver_->poll();
     if (moved > 0) {
-      last_packet_ns_ = now;
+      last_packet_ns_ = last_look_ns_ = now;
       any_packet_ = true;
+    } else if (now >= last_look_ns_ + kLookAtLinkNs) {
+      last_look_ns_ = now;
+      look_at_links();
     }
     if (++turns % 64 == 0) tell(now);
   }
@@ -179,7 +196,7 @@ int Session::run() {
     run_.format = &expected_[options_.out_stream].format;
 
   const auto host_begin = std::chrono::steady_clock::now();
-  run_.begin_ns = last_packet_ns_ = now_ns();
+  run_.begin_ns = last_packet_ns_ = last_look_ns_ = now_ns();
   last_ = totals(run_.begin_ns);
   if (sender_) sender_->start(run_.begin_ns);
   loop();

@@ -142,6 +142,11 @@ uint64_t Port::now_ns() const {
   return host_now_ns();
 }
 
+bool Port::link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
 rte_eth_stats Port::stats() const {
   rte_eth_stats s{};
   rte_eth_stats_get(id_, &s);

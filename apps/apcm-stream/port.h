@@ -67,6 +67,8 @@ class Port {
   uint16_t send(rte_mbuf** packets, uint16_t count) { return rte_eth_tx_burst(id_, 0, packets, count); }
   uint16_t receive(rte_mbuf** packets, uint16_t count) { return rte_eth_rx_burst(id_, 0, packets, count); }
   rte_eth_stats stats() const;
+  /// Asks for the link. Some drivers (net_memif) only try to connect when they are asked.
+  bool link_up() const;
 
  private:
   explicit Port(uint16_t id) : id_(id) {}

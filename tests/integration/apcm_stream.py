@@ -147,11 +147,20 @@ def two_processes():
     receiver = subprocess.Popen(command(["--vdev", f"net_memif0,role=server,{memif}"],
                                         ["--rx-port", "0", "--sdp", "a.sdp", "--out", "got.y4m", "--drain-ms", "1500", "--json"], 0),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(500):  # until it listens: net_memif's client tries to connect once when it starts
+        if f"@apcm{os.getpid()}" in open("/proc/net/unix").read():
+            break
+        time.sleep(0.02)
+    time.sleep(0.2)
     sender = subprocess.Popen(command(["--vdev", f"net_memif1,role=client,{memif}"],
-                                      ["a.y4m", "--tx-port", "0", "--json"], 1),
+                                      ["a.y4m", "--tx-port", "0", "--drain-ms", "500", "--json"], 1),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    sent = sender.communicate(timeout=LIMIT_S)
-    got = receiver.communicate(timeout=LIMIT_S)
+    try:
+        sent = sender.communicate(timeout=LIMIT_S / 2)
+        got = receiver.communicate(timeout=LIMIT_S / 2)
+    finally:
+        sender.kill()
+        receiver.kill()
     s = report(subprocess.CompletedProcess([], sender.returncode, *sent))
     r = report(subprocess.CompletedProcess([], receiver.returncode, *got))
     check(s["sender"]["sent"] == r["receiver"]["measured"] == 900, f"{s} {r['receiver']}")
