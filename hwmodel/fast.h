@@ -136,8 +136,9 @@ class FastCard final : public Card {
   const TxRecord& header(const TxFrame& frame) const {
     return *reinterpret_cast<const TxRecord*>(tx_link_.bytes(frame.pos - sizeof(TxRecord)));
   }
-  /// Admits or drops the next frame on the receive link if its last word lies at or before line edge k.
-  bool admit(int64_t k);
+  /// Admits or drops the frames on the receive link whose last word lies at or before line edge k, until `enough` octets
+  /// have been admitted, ever. False: there are not so many.
+  bool admit(int64_t k, uint64_t enough = UINT64_MAX);
   void look_at_front();
   void stamp_front();
   void spill();
@@ -204,13 +205,12 @@ class FastCard final : public Card {
   uint64_t rx_posted_ = 0, rx_asked_ = 0, rx_produced_ = 0;
   uint64_t rx_taken_ = 0;                   // FIFO octets granted to bursts, ever
   uint64_t rx_released_ = 0, rx_released_before_ = 0;
-  Ps rx_released_at_ = -1;
+  int64_t rx_release_edge_ = 0;             // line edge that sees the last release
   bool dirty_ = false;
   int64_t dirty_since_ = kNever, host_room_since_ = 0;
   int64_t data_base_ = 0;                   // edge from which the conditions of a data burst count
   int64_t age_since_ = -1;                  // edge at which octets began to wait, -1 = not yet known
   int64_t enough_since_ = -1;               // edge at which enough octets waited, -1 = not yet known
-  uint64_t scan_ = 0, scan_bytes_ = 0;      // receive frames looked at for that
   Ring<RxFrame> rx_;
   uint64_t rx_head_ = 0, rx_tail_ = 0;      // admitted, wholly taken
   uint64_t rx_in_bytes_ = 0;                // FIFO octets admitted, ever

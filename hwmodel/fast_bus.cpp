@@ -83,8 +83,7 @@ void FastCard::run(Ps until, Ps last) {
   }
   const int64_t now_edge = line_before(until + 1);
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
-  while (admit(now_edge)) {
-  }
+  admit(now_edge);
   if (log_ && !rx_link_.empty()) {
     if (!front_known_) look_at_front();
     if (!front_stamped_ && (front_q_ >> 1) <= now_edge) stamp_front();
@@ -187,27 +186,24 @@ int64_t FastCard::write_time(int64_t others, Ps until) {
 }
 
 int64_t FastCard::stream_data_time(int64_t bound) {
-  while (rx_in_bytes_ == rx_taken_)
-    if (!admit(bound)) return kNever;
+  if (rx_in_bytes_ == rx_taken_ && !admit(bound, rx_taken_ + 1)) return kNever;
   if (age_since_ < 0) {
     age_since_ = std::max(data_base_, bus_seeing(rx_[rx_tail_].edge));
-    scan_ = rx_tail_;
-    scan_bytes_ = rx_taken_ - rx_tail_off_;
     enough_since_ = -1;
   }
   const int64_t t_aged = age_since_ + reg(kRxFlush);
   if (enough_since_ < 0) {
-    // Once it has waited long enough a burst may go and make room: frames that end later than that are not judged yet.
-    bound = std::min(bound, line_before(bus_clock_.at(std::max<int64_t>(t_aged - 2, 0))));
     const uint64_t enough = rx_taken_ + std::max(1u, reg(kRxMinBurst));
-    for (;;) {
-      while (scan_ != rx_head_ && scan_bytes_ < enough) scan_bytes_ += record_bytes(rx_[scan_++].len);
-      if (scan_bytes_ >= enough) {
-        enough_since_ = std::max(data_base_, bus_seeing(rx_[scan_ - 1].edge));
-        break;
-      }
-      if (!admit(bound) && scan_ == rx_head_) break;
+    uint64_t last = rx_head_;
+    if (rx_in_bytes_ >= enough) {  // they are there already: which of them made it enough?
+      uint64_t octets = rx_taken_ - rx_tail_off_;
+      for (last = rx_tail_; octets < enough;) octets += record_bytes(rx_[last++].len);
+    } else {
+      // Once it has waited long enough a burst may go and make room: frames that end later are not judged yet.
+      bound = std::min(bound, line_before(bus_clock_.at(std::max<int64_t>(t_aged - 2, 0))));
+      last = admit(bound, enough) ? rx_head_ : 0;
     }
+    if (last != 0) enough_since_ = std::max(data_base_, bus_seeing(rx_[last - 1].edge));
   }
   t_ready_ = enough_since_ < 0 ? t_aged : std::min(t_aged, enough_since_);
   return rx_host_free() == 0 ? kNever : std::max(t_ready_, host_room_since_);
@@ -215,8 +211,7 @@ int64_t FastCard::stream_data_time(int64_t bound) {
 
 int64_t FastCard::ring_data_time(int64_t bound) {
   if (rxd_head_ == rxd_tail_ || rx_cpl_pending_) return kNever;
-  while (rx_head_ == rx_tail_)
-    if (!admit(bound)) return kNever;
+  if (rx_head_ == rx_tail_ && !admit(bound, rx_in_bytes_ + 1)) return kNever;
   return std::max({rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_[rx_tail_].edge)});
 }
 
@@ -386,8 +381,7 @@ void FastCard::grant_write(int64_t g) {
   } else {
     counters_[kStallRxHost] += static_cast<uint64_t>(std::max<int64_t>(0, host_room_since_ - t_ready_));
     const int64_t seen = seen_by_bus(g);
-    while (admit(seen)) {
-    }
+    admit(seen);
     uint64_t waiting = rx_in_bytes_ - rx_taken_;
     for (uint64_t i = rx_head_; i-- > rx_tail_ && rx_[i].edge > seen;) waiting -= record_bytes(rx_[i].len);
     const uint32_t size = reg(kRxSize);
@@ -467,7 +461,7 @@ void FastCard::finish_data(int64_t end, uint32_t moved) {
   counters_[kBusWriteClocks] += static_cast<uint64_t>(free_at_ - flight_.granted);
   write_base_ = end + 1;
   rx_released_before_ = rx_released_;
-  rx_released_at_ = bus_clock_.at(end);
+  rx_release_edge_ = line_seeing(bus_clock_.at(end));
   if (!ring_) {
     data_base_ = end + 1;
     age_since_ = -1;
@@ -667,8 +661,7 @@ void FastCard::host_write(uint32_t r, uint32_t value, int64_t e) {
 bool FastCard::quiet(int64_t e) {
   see_tx_done(e);
   const int64_t seen = seen_by_bus(e);
-  while (admit(seen)) {
-  }
+  admit(seen);
   const bool rx_waiting = ring_ ? rx_head_ != rx_tail_ && rx_[rx_tail_].edge <= seen
                                 : rx_in_bytes_ != rx_taken_ && rx_[rx_tail_].edge <= seen;
   return reads_head_ == reads_tail_ && tx_head_ == tx_done_ && !rx_waiting && !dirty_ && !rx_cpl_pending_ &&
@@ -702,8 +695,7 @@ void FastCard::reset(int64_t e) {
 uint32_t FastCard::host_read(uint32_t r, int64_t e) {
   const int64_t before = line_before(bus_clock_.at(e));
   commit(before);
-  while (admit(before)) {
-  }
+  admit(before);
   switch (r) {
     case kStatus:
       return status(quiet(e), tx_halted_);
@@ -743,8 +735,7 @@ void FastCard::see_tx_done(int64_t e) {
 uint64_t FastCard::levels(int64_t e) {
   see_tx_done(e);
   const int64_t seen = seen_by_bus(e);
-  while (admit(seen)) {
-  }
+  admit(seen);
   for (; trace_rx_ != rx_head_ && rx_[trace_rx_].edge <= seen; ++trace_rx_)
     trace_rx_bytes_ += record_bytes(rx_[trace_rx_].len);
   return (tx_reserved_ - tx_done_bytes_) << 32 | (trace_rx_bytes_ - rx_released_);

@@ -127,34 +127,37 @@ void FastCard::spill() {
   spilled_ = rx_head_;
 }
 
-bool FastCard::admit(int64_t k) {
-  if (rx_link_.empty()) return false;
-  if (!front_known_) look_at_front();
-  if (front_end_ > k) return false;
-  if (!front_stamped_) stamp_front();
-  const WireFrame frame = rx_link_.front();
-  const LineSettings& set = settings(front_end_);
-  Counter verdict = classify(rx_link_.bytes(frame.pos), frame.len, frame.flags, set.control, set.max_frame, set.mac);
-  const uint32_t size = record_bytes(frame.len);
-  const uint64_t freed =
-      rx_released_at_ < quantum_.at(2 * (front_end_ - 1)) ? rx_released_ : rx_released_before_;
-  uint64_t level = rx_in_bytes_ - freed;
-  if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
-  counters_[verdict]++;
-  if (verdict == kRxFrames) [[likely]] {
-    counters_[kRxBytes] += frame.len;
-    rx_[rx_head_++] = {rx_link_.bytes(frame.pos), frame.pos, front_stamp_, front_end_, frame.len, rx_sequence_++};
-    rx_in_bytes_ += size;
-    if (log_) emit(quantum_.at(2 * front_end_), Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
-  } else {
-    if (rx_head_ == std::max(rx_tail_, spilled_)) rx_link_.release(frame.pos + frame.len);
-    if (log_)
-      emit(quantum_.at(2 * front_end_), Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len,
-           level);
+bool FastCard::admit(int64_t k, uint64_t enough) {
+  while (rx_in_bytes_ < enough) {
+    if (rx_link_.empty()) return false;
+    const WireFrame frame = rx_link_.front();
+    if (!front_known_) look_at_front();
+    if (front_end_ > k) return false;
+    if (!front_stamped_) stamp_front();
+    const LineSettings& set = settings(front_end_);
+    Counter verdict = classify(rx_link_.bytes(frame.pos), frame.len, frame.flags, set.control, set.max_frame, set.mac);
+    const uint32_t size = record_bytes(frame.len);
+    const uint64_t level = rx_in_bytes_ - (front_end_ >= rx_release_edge_ ? rx_released_ : rx_released_before_);
+    if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
+    counters_[verdict]++;
+    if (verdict == kRxFrames) [[likely]] {
+      counters_[kRxBytes] += frame.len;
+      rx_[rx_head_++] = {rx_link_.bytes(frame.pos), frame.pos, front_stamp_, front_end_, frame.len, rx_sequence_++};
+      rx_in_bytes_ += size;
+    } else if (rx_head_ == std::max(rx_tail_, spilled_)) {
+      rx_link_.release(frame.pos + frame.len);
+    }
+    if (log_) [[unlikely]] {
+      if (verdict == kRxFrames)
+        emit(quantum_.at(2 * front_end_), Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
+      else
+        emit(quantum_.at(2 * front_end_), Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len,
+             level);
+    }
+    rx_link_.pop();
+    rx_end_ = front_end_;
+    front_known_ = false;
   }
-  rx_link_.pop();
-  rx_end_ = front_end_;
-  front_known_ = false;
   return true;
 }
 
@@ -163,8 +166,7 @@ void FastCard::change_line(const LineSettings& fresh, int64_t e, bool phc_set, u
   // Everything before this moment is carried out under the settings in force; the last change is in force by now.
   const int64_t before = line_before(bus_clock_.at(e));
   commit(before);
-  while (admit(before)) {
-  }
+  admit(before);
   if (!rx_link_.empty()) {  // a frame that has begun keeps the stamp of its start
     if (!front_known_) look_at_front();
     if (!front_stamped_ && (front_q_ >> 1) <= before) stamp_front();
