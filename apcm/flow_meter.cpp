@@ -16,7 +16,8 @@ void GapMeter::on_frame(Stamp start, uint32_t frame_octets) {
       end_burst();
     } else {
       start_to_start_.record(static_cast<uint64_t>(gap));
-      const auto frame_ps = static_cast<int64_t>(static_cast<Uint128>(last_octets_ + 8) * 8 * 1'000'000'000'000 / line_bps_);
+      const auto frame_ps =
+          static_cast<int64_t>(static_cast<Uint128>(last_octets_ + 8) * 8 * 1'000'000'000'000 / line_bps_);
       idle_.record(static_cast<uint64_t>(std::max<int64_t>(0, gap - frame_ps)));
       if (!smallest_ || gap < *smallest_) {
         smallest_ = gap;

@@ -81,8 +81,9 @@ std::string ascii_histogram(const Histogram& histogram, int rows, int bar) {
 }
 
 std::string text(const SequenceMeter& m) {
-  return print("packets   received %" PRIu64 ", lost %" PRIu64 " of %" PRIu64 " in %" PRIu64 " episodes, duplicates %" PRIu64
-               ", reordered %" PRIu64 " (by %" PRIu64 " at most), too late to tell %" PRIu64 "\n",
+  return print("packets   received %" PRIu64 ", lost %" PRIu64 " of %" PRIu64 " in %" PRIu64
+               " episodes, duplicates %" PRIu64 ", reordered %" PRIu64 " (by %" PRIu64
+               " at most), too late to tell %" PRIu64 "\n",
                m.received(), m.lost(), m.expected(), m.loss_episodes(), m.duplicates(), m.reordered(),
                m.reorder_extent(), m.too_old());
 }
@@ -127,15 +128,20 @@ nlohmann::json to_json(const Histogram& h) {
 }
 
 nlohmann::json to_json(const SequenceMeter& m) {
-  return {{"received", m.received()},     {"unique", m.unique()},       {"expected", m.expected()},
-          {"lost", m.lost()},             {"duplicates", m.duplicates()}, {"too_old", m.too_old()},
-          {"reordered", m.reordered()},   {"reorder_extent", m.reorder_extent()},
+  return {{"received", m.received()},          {"unique", m.unique()},
+          {"expected", m.expected()},          {"lost", m.lost()},
+          {"duplicates", m.duplicates()},      {"too_old", m.too_old()},
+          {"reordered", m.reordered()},        {"reorder_extent", m.reorder_extent()},
           {"loss_episodes", m.loss_episodes()}};
 }
 
 nlohmann::json to_json(const DelayMeter& m, ClockRelation relation, uint64_t error_ns) {
-  nlohmann::json j{{"count", m.count()}, {"negative", m.negative()}, {"clocks", to_string(relation)}, {"error_ns", error_ns},
-                   {"unit", "ps"}, {"convention", "start of frame to start of frame"}};
+  nlohmann::json j{{"count", m.count()},
+                   {"negative", m.negative()},
+                   {"clocks", to_string(relation)},
+                   {"error_ns", error_ns},
+                   {"unit", "ps"},
+                   {"convention", "start of frame to start of frame"}};
   if (m.count() == 0) return j;
   j["min"] = *m.min();
   j["mean"] = *m.mean();
@@ -163,7 +169,9 @@ nlohmann::json to_json(const GapMeter& m) {
 }
 
 nlohmann::json to_json(const FlowMeter& m, ClockRelation relation, uint64_t error_ns) {
-  return {{"sequence", to_json(m.sequence)}, {"delay", to_json(m.delay, relation, error_ns)}, {"arrivals", to_json(m.arrivals)}};
+  return {{"sequence", to_json(m.sequence)},
+          {"delay", to_json(m.delay, relation, error_ns)},
+          {"arrivals", to_json(m.arrivals)}};
 }
 
 }  // namespace apcm

@@ -64,7 +64,8 @@ enum Agent : int { kHost, kBridge, kRead, kWrite, kReport, kAgents };
 
 /// Clocks of a bus transaction: where its data phases lie and when the bus is free again. See docs/datasheet.md.
 struct BusTiming {
-  explicit BusTiming(const BusConfig& bus) : width(bus.width), decode(bus.decode), wait(bus.target_wait), idle(bus.idle) {}
+  explicit BusTiming(const BusConfig& bus)
+      : width(bus.width), decode(bus.decode), wait(bus.target_wait), idle(bus.idle) {}
   uint32_t width, decode, wait, idle;
 
   /// Data phases that n octets at bus address addr take.

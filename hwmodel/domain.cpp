@@ -49,8 +49,7 @@ Domain::Domain(const PortConfig& first)
       cable_delay_(first.cable_delay),
       tsc_start_(__rdtsc()),
       tsc_hz_(first.tsc_hz) {
-  for (Seat& seat : seats_)
-    seat.rx = std::make_unique<Link>(store_bytes(first.card, cable_delay_), cable_delay_);
+  for (Seat& seat : seats_) seat.rx = std::make_unique<Link>(store_bytes(first.card, cable_delay_), cable_delay_);
 }
 
 tl::expected<int, std::string> Domain::join(const PortConfig& config) {
@@ -63,7 +62,8 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
   Seat& seat = seats_[index];
   if (seat.card || (index == 1 && (loop() || pcap_)))
     return refuse("wire=" + wire_ + ": both ends are taken; use another name");
-  if (config.clock != clock_) return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
+  if (config.clock != clock_)
+    return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
   if (config.cable_delay != cable_delay_)
     return refuse("wire=" + wire_ + ": cable_delay_ns= differs from that of the port at the other end");
   if (!config.path.empty()) {

@@ -49,17 +49,17 @@ class Domain {
     std::array<Entry, kSize> entries{};
     std::atomic<uint32_t> head{0}, tail{0};
   };
-  struct Seat {  // a place for a card at one end of the wire
-    std::unique_ptr<Link> rx;         // what arrives at this end
-    std::unique_ptr<Link> out;        // with a path: what the card sends, before the path
-    std::unique_ptr<Path> path;       // of the frames this card sends
+  struct Seat {                  // a place for a card at one end of the wire
+    std::unique_ptr<Link> rx;    // what arrives at this end
+    std::unique_ptr<Link> out;   // with a path: what the card sends, before the path
+    std::unique_ptr<Path> path;  // of the frames this card sends
     std::unique_ptr<Card> card;
     std::unique_ptr<VcdWriter> vcd;
     EventLog log;
     bool traced = false;
     Mailbox tx_bell, rx_bell;
     std::atomic<bool> link_up{false};
-    uint64_t unconnected = 0;         // frames sent into a cable with nobody at its end
+    uint64_t unconnected = 0;  // frames sent into a cable with nobody at its end
   };
 
   bool loop() const { return wire_ == "loop"; }
@@ -84,8 +84,8 @@ class Domain {
   std::unique_ptr<PcapWire> pcap_;
   bool pcap_started_ = false;
   std::atomic<bool> locked_{false};
-  std::atomic<Ps> host_{0};      // clock=virtual: time the host has reached
-  Ps now_ = 0;                   // time the cards have reached
+  std::atomic<Ps> host_{0};  // clock=virtual: time the host has reached
+  Ps now_ = 0;               // time the cards have reached
   std::atomic<Ps> reached_{0}, lag_{0};
 };
 

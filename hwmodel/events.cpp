@@ -7,7 +7,8 @@
 namespace awing::hw {
 
 void EventLog::flush(Ps until) {
-  const auto due = std::stable_partition(pending_.begin(), pending_.end(), [=](const Event& e) { return e.t <= until; });
+  const auto due =
+      std::stable_partition(pending_.begin(), pending_.end(), [=](const Event& e) { return e.t <= until; });
   std::stable_sort(pending_.begin(), due, [](const Event& a, const Event& b) {
     return std::tie(a.t, a.block, a.type) < std::tie(b.t, b.block, b.type);
   });

@@ -22,7 +22,9 @@ class FastCard final : public Card {
   void run(Ps until, Ps last) override;
   uint64_t counter(Counter c) const override;
   /// A trace shows when frames begin, so it must hear of them before that.
-  Ps horizon() const override { return log_ ? rx_link_.known_until() + rx_link_.delay() - kQuantumAtMost : Card::horizon(); }
+  Ps horizon() const override {
+    return log_ ? rx_link_.known_until() + rx_link_.delay() - kQuantumAtMost : Card::horizon();
+  }
 
  private:
   static constexpr int64_t kNever = INT64_MAX / 4;
@@ -38,25 +40,25 @@ class FastCard final : public Card {
     uint64_t mask;
   };
 
-  struct TxFrame {       // a frame that has wholly arrived in the send FIFO
-    uint64_t pos;        // of its octets on the link; its TxRecord lies before it
-    int64_t edge;        // until it starts: first line edge that sees it; then: line edge of its end
+  struct TxFrame {  // a frame that has wholly arrived in the send FIFO
+    uint64_t pos;   // of its octets on the link; its TxRecord lies before it
+    int64_t edge;   // until it starts: first line edge that sees it; then: line edge of its end
     uint32_t len;
     uint16_t flags;
-    uint16_t descs;      // ring mode: descriptors it came in
+    uint16_t descs;  // ring mode: descriptors it came in
   };
-  struct RxFrame {       // a frame in the receive FIFO
-    const uint8_t* data; // on the link, or in spill_
-    uint64_t pos;        // of its octets on the link
+  struct RxFrame {        // a frame in the receive FIFO
+    const uint8_t* data;  // on the link, or in spill_
+    uint64_t pos;         // of its octets on the link
     uint64_t stamp;
-    int64_t edge;        // line edge at which it was admitted
+    int64_t edge;  // line edge at which it was admitted
     uint32_t len;
     uint32_t sequence;
   };
   struct LineSettings {
     uint32_t control = 0, max_frame = 1518;
     uint64_t mac = 0;
-    U128 phc = 0;        // at quantum phc_at
+    U128 phc = 0;  // at quantum phc_at
     int64_t phc_at = 0;
     uint64_t inc = phc::kNominal;
     uint64_t stamp(int64_t q) const { return phc::stamp(value(q)); }
@@ -70,7 +72,7 @@ class FastCard final : public Card {
     int64_t ready;
     TxDescriptor desc;
   };
-  struct InFlight {      // a transaction whose end the host can see: carried out when time has reached it
+  struct InFlight {  // a transaction whose end the host can see: carried out when time has reached it
     bool active = false;
     BusUse use{};
     int64_t granted = 0, first_data = 0, end = 0;
@@ -136,8 +138,8 @@ class FastCard final : public Card {
   const TxRecord& header(const TxFrame& frame) const {
     return *reinterpret_cast<const TxRecord*>(tx_link_.bytes(frame.pos - sizeof(TxRecord)));
   }
-  /// Admits or drops the frames on the receive link whose last word lies at or before line edge k, until `enough` octets
-  /// have been admitted, ever. False: there are not so many.
+  /// Admits or drops the frames on the receive link whose last word lies at or before line edge k, until `enough`
+  /// octets have been admitted, ever. False: there are not so many.
   bool admit(int64_t k, uint64_t enough = UINT64_MAX);
   void look_at_front();
   void stamp_front();
@@ -174,16 +176,16 @@ class FastCard final : public Card {
   int64_t t_fetch_rx_ = kNever, t_fetch_tx_ = kNever, t_data_ = kNever, t_fifo_ = kNever, t_any_ = kNever;
   int64_t t_ready_ = 0;
   uint64_t trace_before_ = 0;
-  int64_t completion_end_ = kNever;         // edge at which a completion ends that the trace has yet to show
+  int64_t completion_end_ = kNever;  // edge at which a completion ends that the trace has yet to show
   uint32_t completion_bytes_ = 0;
 
   // send side, bus domain
   uint64_t tx_posted_ = 0, tx_asked_ = 0, tx_fetched_ = 0;
   uint64_t tx_reserved_ = 0;
   bool tx_halted_ = false;
-  uint64_t tx_pos_ = 0, tx_parsed_ = 0;     // link positions: octets arrived, parsed
+  uint64_t tx_pos_ = 0, tx_parsed_ = 0;  // link positions: octets arrived, parsed
   Ring<TxFrame> tx_;
-  Ring<uint64_t> tx_stamps_;                // ring mode: stamps of the starts, index as tx_
+  Ring<uint64_t> tx_stamps_;                               // ring mode: stamps of the starts, index as tx_
   uint64_t tx_head_ = 0, tx_committed_ = 0, tx_done_ = 0;  // arrived, started, end seen by the bus
   uint64_t tx_done_bytes_ = 0;
   uint64_t tx_done_base_ = 0;
@@ -203,22 +205,22 @@ class FastCard final : public Card {
 
   // receive side, bus domain
   uint64_t rx_posted_ = 0, rx_asked_ = 0, rx_produced_ = 0;
-  uint64_t rx_taken_ = 0;                   // FIFO octets granted to bursts, ever
+  uint64_t rx_taken_ = 0;  // FIFO octets granted to bursts, ever
   uint64_t rx_released_ = 0, rx_released_before_ = 0;
-  int64_t rx_release_edge_ = 0;             // line edge that sees the last release
+  int64_t rx_release_edge_ = 0;  // line edge that sees the last release
   bool dirty_ = false;
   int64_t dirty_since_ = kNever, host_room_since_ = 0;
-  int64_t data_base_ = 0;                   // edge from which the conditions of a data burst count
-  int64_t age_since_ = -1;                  // edge at which octets began to wait, -1 = not yet known
-  int64_t enough_since_ = -1;               // edge at which enough octets waited, -1 = not yet known
+  int64_t data_base_ = 0;      // edge from which the conditions of a data burst count
+  int64_t age_since_ = -1;     // edge at which octets began to wait, -1 = not yet known
+  int64_t enough_since_ = -1;  // edge at which enough octets waited, -1 = not yet known
   Ring<RxFrame> rx_;
-  uint64_t rx_head_ = 0, rx_tail_ = 0;      // admitted, wholly taken
-  uint64_t rx_in_bytes_ = 0;                // FIFO octets admitted, ever
-  uint32_t rx_tail_off_ = 0;                // octets of the tail record (stream) or frame (ring) taken
-  // Frames in the receive FIFO stay where the link has them, so they are copied once. When those that wait are passed by
-  // many that are dropped, the link would run out of room: then the waiting ones move here, each at most once.
+  uint64_t rx_head_ = 0, rx_tail_ = 0;  // admitted, wholly taken
+  uint64_t rx_in_bytes_ = 0;            // FIFO octets admitted, ever
+  uint32_t rx_tail_off_ = 0;            // octets of the tail record (stream) or frame (ring) taken
+  // Frames in the receive FIFO stay where the link has them, so they are copied once. When those that wait are passed
+  // by many that are dropped, the link would run out of room: then the waiting ones move here, each at most once.
   MirrorRing spill_;
-  uint64_t spill_pos_ = 0, spilled_ = 0;    // where the next goes; frames below this index are here
+  uint64_t spill_pos_ = 0, spilled_ = 0;  // where the next goes; frames below this index are here
   uint64_t trace_rx_ = 0, trace_rx_bytes_ = 0;
   Ring<RxDescriptor> rx_descs_{128};
   uint64_t rxd_head_ = 0, rxd_tail_ = 0;
@@ -231,9 +233,9 @@ class FastCard final : public Card {
 
   // line
   LineSettings set_, next_;
-  int64_t next_edge_ = kNever;              // line edge from which next_ holds
-  int64_t tx_free_edge_ = 0;                // first edge at which the sender looks at the next frame
-  int64_t tx_earliest_ = 0;                 // first quantum at which the next frame may start
+  int64_t next_edge_ = kNever;  // line edge from which next_ holds
+  int64_t tx_free_edge_ = 0;    // first edge at which the sender looks at the next frame
+  int64_t tx_earliest_ = 0;     // first quantum at which the next frame may start
   uint32_t deficit_ = 0;
   bool launch_checked_ = false;
   uint64_t tx_latch_ = 0;

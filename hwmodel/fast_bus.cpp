@@ -26,7 +26,11 @@ inline void copy16(uint8_t* to, const uint8_t* from, uint32_t n) {
 }  // namespace
 
 FastCard::FastCard(const CardConfig& config, Link& tx, Link& rx, Ps start)
-    : Card(config, tx, rx, start), tx_(config.tx_fifo / 16), tx_stamps_(config.tx_fifo / 16), rx_(config.rx_fifo / 64), spill_(2 * config.rx_fifo) {
+    : Card(config, tx, rx, start),
+      tx_(config.tx_fifo / 16),
+      tx_stamps_(config.tx_fifo / 16),
+      rx_(config.rx_fifo / 64),
+      spill_(2 * config.rx_fifo) {
   free_at_ = bus_clock_.after(start);
   tx_free_edge_ = (quantum_.after(start) + 1) >> 1;
   rx_end_ = tx_free_edge_ - 1;
@@ -179,8 +183,8 @@ uint32_t FastCard::rx_host_free() const {
 /// First edge at which the write engine wants the bus, if that is before `others` - 1; admits what it must for that.
 int64_t FastCard::write_time(int64_t others, Ps until) {
   // A frame counts at bus edge e when its last word lies before edge e - 1; no edge from `others` on matters.
-  const int64_t bound = std::min(others >= kNever ? kNever : line_before(bus_clock_.at(others - 2)),
-                                 line_before(until + 1));
+  const int64_t bound =
+      std::min(others >= kNever ? kNever : line_before(bus_clock_.at(others - 2)), line_before(until + 1));
   const int64_t t = ring_ ? ring_data_time(bound) : stream_data_time(bound);
   return t >= kNever ? kNever : std::max(t, write_base_);
 }
@@ -271,8 +275,8 @@ void FastCard::grant_read(int64_t g) {
   const uint32_t boundary = config_.bus.boundary;
   counters_[kStallSplits] += static_cast<uint64_t>(std::max<int64_t>(0, split_since_ - t_any_));
   if (t_data_ != kNever)
-    counters_[kStallTxFifo] += static_cast<uint64_t>(std::max<int64_t>(
-        0, std::min({t_fifo_, t_fetch_rx_, t_fetch_tx_, g}) - std::max(t_data_, split_since_)));
+    counters_[kStallTxFifo] += static_cast<uint64_t>(
+        std::max<int64_t>(0, std::min({t_fifo_, t_fetch_rx_, t_fetch_tx_, g}) - std::max(t_data_, split_since_)));
   Read& read = reads_[reads_head_++];
   read.frame_start = read.desc_end = false;
   if (t_fetch_rx_ <= g || t_fetch_tx_ <= g) {
@@ -479,8 +483,8 @@ void FastCard::finish_data(int64_t end, uint32_t moved) {
   rx_tail_off_ += moved;
   const bool frame_end = rx_tail_off_ == frame.len;
   if (frame_end || rx_buf_used_ == rx_descs_[rxd_tail_].len) {
-    rx_cpl_ = {frame.stamp, static_cast<uint16_t>(rx_buf_used_),
-               static_cast<uint16_t>(frame_end ? kRxEndOfPacket : 0), frame.sequence};
+    rx_cpl_ = {frame.stamp, static_cast<uint16_t>(rx_buf_used_), static_cast<uint16_t>(frame_end ? kRxEndOfPacket : 0),
+               frame.sequence};
     rx_cpl_pending_ = true;
     rx_cpl_since_ = end + 1;
     ++rxd_tail_;
@@ -524,7 +528,8 @@ void FastCard::copy_stream(uint8_t* to, uint32_t n) {
 
 /// The send FIFO lies on the link. Room runs out only when frames wait long in the far receive FIFO.
 void FastCard::make_room(uint32_t bytes) {
-  if (tx_link_.room(tx_pos_) >= bytes) [[likely]] return;
+  if (tx_link_.room(tx_pos_) >= bytes) [[likely]]
+    return;
   const uint64_t open = !ring_ ? tx_parsed_ : open_len_ != 0 ? open_pos_ - sizeof(TxRecord) : tx_pos_;
   tx_link_.evacuate(tx_committed_ != tx_head_ ? tx_[tx_committed_].pos - sizeof(TxRecord) : open);
 }
@@ -575,8 +580,8 @@ void FastCard::take_segment(const Read& read, int64_t end) {
   if (!read.desc_end) return;
   ++open_descs_;
   if (!(read.desc.flags & kTxEndOfPacket)) return;
-  tx_[tx_head_++] = {open_pos_, line_seeing(bus_clock_.at(end)), open_len_,
-                     static_cast<uint16_t>(open_flags_ & 0x7FFF), open_descs_};
+  tx_[tx_head_++] = {open_pos_, line_seeing(bus_clock_.at(end)), open_len_, static_cast<uint16_t>(open_flags_ & 0x7FFF),
+                     open_descs_};
   open_len_ = 0;
   tx_pos_ = (tx_pos_ + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
 }
@@ -742,8 +747,7 @@ uint64_t FastCard::levels(int64_t e) {
 }
 
 void FastCard::trace_grant(int64_t g, BusUse use, uint32_t bytes) {
-  if (log_)
-    emit(bus_clock_.at(g), Block::kBus, EventType::kBusGrant, static_cast<uint16_t>(use), bytes, levels(g));
+  if (log_) emit(bus_clock_.at(g), Block::kBus, EventType::kBusGrant, static_cast<uint16_t>(use), bytes, levels(g));
 }
 
 void FastCard::trace_end(int64_t e, BusUse use, uint32_t bytes) {

@@ -70,7 +70,7 @@ class ReferenceCard final : public Card {
     uint64_t addr;
     uint32_t bytes;
     int64_t ready;
-    TxDescriptor desc{};                      // kReadData: whose octets these are
+    TxDescriptor desc{};                         // kReadData: whose octets these are
     bool frame_start = false, desc_end = false;  // kReadData: first of its frame, last of its descriptor
   };
   struct Transaction {
@@ -108,9 +108,7 @@ class ReferenceCard final : public Card {
     asked_[kRead] = -1;  // what it waited for is gone
     stall_fifo_ = stall_splits_ = 0;
   }
-  uint32_t tx_free() const {
-    return config_.tx_fifo - static_cast<uint32_t>(tx_reserved_ - tx_done_.seen().bytes);
-  }
+  uint32_t tx_free() const { return config_.tx_fifo - static_cast<uint32_t>(tx_reserved_ - tx_done_.seen().bytes); }
   uint64_t levels() const {
     return (tx_reserved_ - tx_done_.seen().bytes) << 32 | (rx_in_.seen().bytes - rx_released_.value());
   }
@@ -144,7 +142,7 @@ class ReferenceCard final : public Card {
 
   // send side, bus domain. Octets or descriptors since reset.
   uint64_t tx_posted_ = 0, tx_asked_ = 0, tx_fetched_ = 0;
-  uint64_t tx_reserved_ = 0;           // FIFO octets claimed, ever
+  uint64_t tx_reserved_ = 0;  // FIFO octets claimed, ever
   bool tx_halted_ = false;
   std::vector<uint8_t> tx_ram_;
   uint64_t tx_written_ = 0, tx_parsed_ = 0;  // stream: octets arrived and parsed, positions in tx_ram_
@@ -152,14 +150,14 @@ class ReferenceCard final : public Card {
   Crossing<uint64_t> tx_in_;           // frames wholly arrived
   std::deque<TxDescriptor> tx_descs_;  // ring: descriptors held, the head one partly asked for
   uint32_t tx_descs_coming_ = 0, tx_desc_offset_ = 0;
-  uint32_t tx_frame_asked_ = 0;        // ring: octets asked for of the head frame
-  TxFrame tx_chain_{};                 // ring: frame whose descriptors are being fetched
-  TxFrame tx_open_{};                  // ring: frame whose octets are arriving
+  uint32_t tx_frame_asked_ = 0;  // ring: octets asked for of the head frame
+  TxFrame tx_chain_{};           // ring: frame whose descriptors are being fetched
+  TxFrame tx_open_{};            // ring: frame whose octets are arriving
 
   // receive side, bus domain
   uint64_t rx_posted_ = 0, rx_asked_ = 0, rx_produced_ = 0;
-  uint64_t rx_taken_ = 0;              // FIFO octets granted to bursts, ever
-  Crossing<uint64_t> rx_released_;     // FIFO octets written to the host, ever
+  uint64_t rx_taken_ = 0;           // FIFO octets granted to bursts, ever
+  Crossing<uint64_t> rx_released_;  // FIFO octets written to the host, ever
   uint32_t rx_age_ = 0;
   bool dirty_ = false;
   std::deque<RxDescriptor> rx_descs_;
@@ -167,10 +165,10 @@ class ReferenceCard final : public Card {
   std::deque<RxCompletion> rx_cpl_;
   uint64_t rx_cpl_count_ = 0, tx_cpl_count_ = 0;  // completions written since reset
   uint32_t tx_cpl_descs_ = 0;
-  uint64_t tx_done_base_ = 0;          // tx_done_.frames at the last reset
-  uint64_t rx_frames_taken_ = 0;       // ring: frames wholly granted, ever
+  uint64_t tx_done_base_ = 0;     // tx_done_.frames at the last reset
+  uint64_t rx_frames_taken_ = 0;  // ring: frames wholly granted, ever
   std::deque<RxFrame> rx_frames_;
-  std::deque<TxCompletion> tx_cpls_;   // made by the line, seen by the bus when tx_done_ is
+  std::deque<TxCompletion> tx_cpls_;  // made by the line, seen by the bus when tx_done_ is
 
   // line state
   Crossing<LineSettings> line_;
@@ -178,13 +176,13 @@ class ReferenceCard final : public Card {
   Crossing<RxDone> rx_in_;
   uint64_t tx_latch_ = 0;
   uint32_t tx_latched_ = 0;
-  U128 phc_ = 0, phc_shown_ = 0;       // at the next edge; at the last edge
+  U128 phc_ = 0, phc_shown_ = 0;  // at the next edge; at the last edge
   uint64_t phc_inc_ = phc::kNominal;
   uint64_t commands_done_ = 0;
   bool sending_ = false, launch_checked_ = false;
   TxFrame tx_now_{};
   int64_t tx_end_ = 0, tx_earliest_ = 0;
-  uint64_t tx_taken_frames_ = 0;       // frames the line has begun or flushed, ever
+  uint64_t tx_taken_frames_ = 0;  // frames the line has begun or flushed, ever
   uint32_t deficit_ = 0;
   uint64_t tx_stamp_ = 0;
   bool receiving_ = false;

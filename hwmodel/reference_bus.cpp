@@ -181,8 +181,8 @@ void ReferenceCard::grant_read(int64_t e) {
     read.use = BusUse::kReadData;
     read.desc = desc;
     read.addr = desc.addr + tx_desc_offset_;
-    read.bytes = std::min({desc.len - tx_desc_offset_, config_.bus.mmrbc,
-                           boundary - static_cast<uint32_t>(read.addr & (boundary - 1))});
+    read.bytes = std::min(
+        {desc.len - tx_desc_offset_, config_.bus.mmrbc, boundary - static_cast<uint32_t>(read.addr & (boundary - 1))});
     read.frame_start = tx_frame_asked_ == 0;
     tx_desc_offset_ += read.bytes;
     tx_frame_asked_ += read.bytes;
@@ -256,8 +256,8 @@ void ReferenceCard::grant_write() {
   const uint32_t size = reg(kRxSize);
   const auto offset = static_cast<uint32_t>(rx_asked_ & (size - 1));
   now_.addr = reg64(kRxBaseLo) + offset;
-  now_.bytes = std::min({rx_waiting(), rx_host_free(), size - offset,
-                         boundary - static_cast<uint32_t>(now_.addr & (boundary - 1))});
+  now_.bytes = std::min(
+      {rx_waiting(), rx_host_free(), size - offset, boundary - static_cast<uint32_t>(now_.addr & (boundary - 1))});
   rx_asked_ += now_.bytes;
   rx_taken_ += now_.bytes;
   rx_age_ = 0;
@@ -289,13 +289,12 @@ void ReferenceCard::take_stream(const uint8_t* data, uint32_t n, Ps t) {
   tx_written_ += n;
   while (tx_written_ - tx_parsed_ >= sizeof(TxRecord)) {
     TxRecord head;
-    for (uint32_t i = 0; i < sizeof head; ++i)
-      reinterpret_cast<uint8_t*>(&head)[i] = tx_ram_[(tx_parsed_ + i) & mask];
+    for (uint32_t i = 0; i < sizeof head; ++i) reinterpret_cast<uint8_t*>(&head)[i] = tx_ram_[(tx_parsed_ + i) & mask];
     if (!valid_tx(head.len, head.flags, head.stamp_offset, head.csum_offset)) return bad_record();
     const uint32_t size = record_bytes(head.len);
     if (tx_written_ - tx_parsed_ < size) return;
-    tx_frames_.push_back({tx_parsed_ + sizeof head, head.len, size, 0, head.flags, head.stamp_offset,
-                          head.csum_offset, head.launch_time});
+    tx_frames_.push_back({tx_parsed_ + sizeof head, head.len, size, 0, head.flags, head.stamp_offset, head.csum_offset,
+                          head.launch_time});
     tx_parsed_ += size;
     tx_in_.store(tx_in_.value() + 1, t);
   }
@@ -303,7 +302,7 @@ void ReferenceCard::take_stream(const uint8_t* data, uint32_t n, Ps t) {
 
 void ReferenceCard::take_segment(const Read& read, const uint8_t* data, uint32_t n, bool last, Ps t) {
   if (read.frame_start && tx_open_.descs == 0 && tx_open_.len == 0)
-    tx_open_ = {tx_written_, 0, 0, 0, read.desc.flags, read.desc.stamp_offset, read.desc.csum_offset,
+    tx_open_ = {tx_written_,          0, 0, 0, read.desc.flags, read.desc.stamp_offset, read.desc.csum_offset,
                 read.desc.launch_time};
   for (uint32_t i = 0; i < n; ++i) tx_ram_[(tx_written_ + i) & (tx_ram_.size() - 1)] = data[i];
   tx_written_ += n;
@@ -391,13 +390,11 @@ void ReferenceCard::take_tx_descriptors(const Read& read) {
   for (uint32_t i = 0; i < read.bytes && !tx_halted_; i += sizeof(TxDescriptor)) {
     TxDescriptor desc;
     std::memcpy(&desc, host(read.addr + i), sizeof desc);
-    if (tx_chain_.len == 0)
-      tx_chain_ = {0, 0, 0, 0, desc.flags, desc.stamp_offset, desc.csum_offset, desc.launch_time};
+    if (tx_chain_.len == 0) tx_chain_ = {0, 0, 0, 0, desc.flags, desc.stamp_offset, desc.csum_offset, desc.launch_time};
     tx_chain_.len += desc.len;
     if (desc.len == 0 || tx_chain_.len > kMaxFrameAny) return bad_record();
     if (desc.flags & kTxEndOfPacket) {
-      if (!valid_tx(tx_chain_.len, tx_chain_.flags, tx_chain_.stamp_offset, tx_chain_.csum_offset))
-        return bad_record();
+      if (!valid_tx(tx_chain_.len, tx_chain_.flags, tx_chain_.stamp_offset, tx_chain_.csum_offset)) return bad_record();
       tx_chain_ = {};
     }
     tx_descs_.push_back(desc);

@@ -92,7 +92,7 @@ void ReferenceCard::start_frame(int64_t q) {
     ++tx_latched_;
   }
   tx_link_.push({quantum_.at(q), pos, tx_now_.len, 0, q});
-    emit(quantum_.at(q), Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, tx_now_.len, tx_stamp_);
+  emit(quantum_.at(q), Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, tx_now_.len, tx_stamp_);
 }
 
 void ReferenceCard::rx_line(int64_t k, Ps t) {

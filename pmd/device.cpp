@@ -37,8 +37,9 @@ std::string check_blocks(Device& device) {
     for (const Known& known : kKnown) {
       if (known.type != type) continue;
       if (known.version != version) {
-        std::snprintf(text, sizeof text, "register block %s has version %u, this driver knows version %u: use a driver for it",
-                      known.name, version, known.version);
+        std::snprintf(text, sizeof text,
+                      "register block %s has version %u, this driver knows version %u: use a driver for it", known.name,
+                      version, known.version);
         return text;
       }
       if (known.offset != offset) {

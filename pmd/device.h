@@ -36,8 +36,8 @@ class Device {
   virtual bool virtual_time() const = 0;
 };
 
-/// Walks the register blocks and checks that each is there in the version this driver knows. Returns an empty string, or
-/// one line that names what was found and what is known.
+/// Walks the register blocks and checks that each is there in the version this driver knows. Returns an empty string,
+/// or one line that names what was found and what is known.
 std::string check_blocks(Device& device);
 
 }  // namespace awing::pmd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver's own types. Shared and the queues lie in memory that secondary processes map: plain data, no pointers they
-// would follow but those DPDK gives them. Adapter is the primary's alone.
+// The driver's own types. Shared and the queues lie in memory that secondary processes map: plain data, no pointers
+// they would follow but those DPDK gives them. Adapter is the primary's alone.
 #pragma once
 
 #include <ethdev_driver.h>
@@ -22,15 +22,16 @@ static_assert(RTE_VERSION >= RTE_VERSION_NUM(22, 11, 0, 0) && RTE_VERSION < RTE_
 namespace awing::pmd {
 
 extern int log_type;
-#define AWING_LOG(level, format, ...) \
-  rte_log(RTE_LOG_##level, static_cast<uint32_t>(::awing::pmd::log_type), "net_awing: " format "\n", ##__VA_ARGS__)
+#define AWING_LOG(level, ...) \
+  rte_log(RTE_LOG_##level, static_cast<uint32_t>(::awing::pmd::log_type), "net_awing: " AWING_LINE(__VA_ARGS__, ""))
+#define AWING_LINE(format, ...) format "%s\n", __VA_ARGS__
 
 constexpr uint16_t kMinMtu = 68, kMaxMtu = 16000;
 constexpr uint32_t kOverhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN + 8;  // two VLAN tags
 
 /// What an application writes into the dynamic field "awing_dynfield_tx_stamp" of a packet it also gives the flag
-/// "awing_dynflag_tx_stamp": where the card puts the 8-octet stamp, and which checksum it mends (0xFFFF: none). Octets from
-/// the start of the frame, even.
+/// "awing_dynflag_tx_stamp": where the card puts the 8-octet stamp, and which checksum it mends (0xFFFF: none). Octets
+/// from the start of the frame, even.
 struct StampField {
   uint16_t stamp_offset;
   uint16_t csum_offset;
@@ -51,21 +52,21 @@ struct RxQueue {
   Adapter* adapter;
   hw::StatusRecord* status;
   uint8_t* stream;
-  uint32_t mask, consumed, told;      ///< octets; told: last doorbell
+  uint32_t mask, consumed, told;  ///< octets; told: last doorbell
   uint32_t tell_after;
   rte_mempool* pool;
-  uint64_t rearm;                     ///< mbuf rearm word: data_off, refcnt, nb_segs, port
-  uint32_t room;                      ///< octets in an mbuf
-  int stamp_field;                    ///< offset of the timestamp dynamic field, -1 = off
+  uint64_t rearm;   ///< mbuf rearm word: data_off, refcnt, nb_segs, port
+  uint32_t room;    ///< octets in an mbuf
+  int stamp_field;  ///< offset of the timestamp dynamic field, -1 = off
   uint64_t stamp_flag;
   bool scatter, ptp, started;
-  uint32_t polled;                    ///< packets received since the last poll
+  uint32_t polled;  ///< packets received since the last poll
   // --- ring mode
   hw::RxDescriptor* descs;
   hw::RxCompletion* cpls;
   rte_mbuf** bufs;
-  uint32_t size, seen, posted;        ///< descriptors
-  rte_mbuf *head, *tail;              ///< frame whose last buffer has not come yet
+  uint32_t size, seen, posted;  ///< descriptors
+  rte_mbuf *head, *tail;        ///< frame whose last buffer has not come yet
   // --- statistics
   uint64_t packets, bytes, nombuf, too_long, sequence_gaps;
   uint16_t nb_desc, port_id;
@@ -78,12 +79,12 @@ struct TxQueue {
   uint8_t* stream;
   uint32_t mask, produced;
   bool fast_free, started;
-  int launch_field, insert_field;     ///< offsets of the dynamic fields
+  int launch_field, insert_field;  ///< offsets of the dynamic fields
   uint64_t launch_flag, insert_flag, special;
   // --- ring mode
   hw::TxDescriptor* descs;
   hw::TxCompletion* cpls;
-  rte_mbuf** bufs;                    ///< mbuf segment behind each descriptor, or null
+  rte_mbuf** bufs;  ///< mbuf segment behind each descriptor, or null
   uint8_t* zeros;
   uint32_t size, seen, done;
   // --- statistics
@@ -100,7 +101,7 @@ struct Adapter {
   rte_eth_dev* dev = nullptr;
   Shared* shared = nullptr;
   hw::StatusRecord* status = nullptr;
-  uint32_t control = 0;               ///< control bits besides the enables
+  uint32_t control = 0;                   ///< control bits besides the enables
   uint32_t rx_stream = 0, tx_stream = 0;  ///< octets, 0 = by number of descriptors
   bool ring = false, ptp = false, link_up = false;
   uint64_t rx_ptp_stamp = 0;

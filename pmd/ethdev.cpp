@@ -158,7 +158,8 @@ int prepare_rx(rte_eth_dev* dev, RxQueue& q) {
   device.write(hw::kRxSize, adapter.ring ? q.size : q.mask + 1);
   if (adapter.ring) {
     if (rx_queue_fill(q) != 0) {
-      AWING_LOG(ERR, "port %u: the mbuf pool has fewer than the %u buffers of the receive ring", dev->data->port_id, q.size);
+      AWING_LOG(ERR, "port %u: the mbuf pool has fewer than the %u buffers of the receive ring", dev->data->port_id,
+                q.size);
       return -ENOMEM;
     }
     device.write(hw::kRxConsumer, q.told = q.posted);
@@ -526,7 +527,8 @@ int probe_primary(rte_vdev_device* vdev) {
   rte_eth_dev* dev = rte_eth_vdev_allocate(vdev, sizeof(Shared));
   if (!dev) return -ENOMEM;
   auto* macs = static_cast<rte_ether_addr*>(rte_zmalloc("awing_mac", sizeof(rte_ether_addr), 0));
-  adapter->status = static_cast<hw::StatusRecord*>(rte_zmalloc("awing_status", RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_SIZE));
+  adapter->status =
+      static_cast<hw::StatusRecord*>(rte_zmalloc("awing_status", RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_SIZE));
   if (!macs || !adapter->status) {
     rte_free(macs);
     rte_free(adapter->status);
@@ -578,7 +580,6 @@ RTE_PMD_REGISTER_VDEV(net_awing, driver);
 
 }  // namespace
 }  // namespace awing::pmd
-
 
 // What dpdk-pmdinfo.py reads; DPDK's own macros would export mangled names from C++.
 extern "C" __attribute__((visibility("default"))) const char net_awing_pmd_info[];

@@ -49,8 +49,8 @@ int rx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
     q->bufs = allocate<rte_mbuf*>("awing_rxb", nb_desc * sizeof(rte_mbuf*), socket);
     if (!q->descs || !q->cpls || !q->bufs) return -ENOMEM;
   } else {
-    const uint32_t bytes = adapter.rx_stream ? adapter.rx_stream
-                                             : std::max(kLeastRxStream, std::bit_ceil(uint32_t{nb_desc} * 256));
+    const uint32_t bytes =
+        adapter.rx_stream ? adapter.rx_stream : std::max(kLeastRxStream, std::bit_ceil(uint32_t{nb_desc} * 256));
     q->mask = bytes - 1;
     q->tell_after = bytes / 8;
     q->stream = allocate<uint8_t>("awing_rx_stream", bytes, socket, 4096);
@@ -78,8 +78,8 @@ int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
     q->zeros = allocate<uint8_t>("awing_pad", hw::kMinFrame, socket);
     if (!q->descs || !q->cpls || !q->bufs || !q->zeros) return -ENOMEM;
   } else {
-    const uint32_t bytes = adapter.tx_stream ? adapter.tx_stream
-                                             : std::max(kLeastTxStream, std::bit_ceil(uint32_t{nb_desc} * 128));
+    const uint32_t bytes =
+        adapter.tx_stream ? adapter.tx_stream : std::max(kLeastTxStream, std::bit_ceil(uint32_t{nb_desc} * 128));
     q->mask = bytes - 1;
     q->stream = allocate<uint8_t>("awing_tx_stream", bytes, socket, 4096);
     if (!q->stream) return -ENOMEM;
@@ -120,7 +120,8 @@ int rx_queue_fill(RxQueue& q) {
     if (!m) return -ENOMEM;
     const uint32_t slot = q.posted & (q.size - 1);
     q.bufs[slot] = m;
-    q.descs[slot] = {q.adapter->device->bus_address(static_cast<uint8_t*>(m->buf_addr) + RTE_PKTMBUF_HEADROOM), q.room, 0};
+    q.descs[slot] = {q.adapter->device->bus_address(static_cast<uint8_t*>(m->buf_addr) + RTE_PKTMBUF_HEADROOM), q.room,
+                     0};
   }
   return 0;
 }

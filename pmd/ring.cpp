@@ -22,7 +22,8 @@ void tx_reap(TxQueue& q) {
 
 uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
   TxQueue& q = *static_cast<TxQueue*>(queue);
-  if (!q.started) [[unlikely]] return 0;
+  if (!q.started) [[unlikely]]
+    return 0;
   q.adapter->device->poll(q.polled, 0);
   q.polled = 0;
   tx_reap(q);
@@ -46,16 +47,25 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
       rte_mbuf* next = s->next;
       const uint32_t slot = q.produced++ & (q.size - 1);
       const bool last = !next && short_by == 0;
-      q.descs[slot] = {q.adapter->device->bus_address(rte_pktmbuf_mtod(s, void*)), s->data_len,
-                       static_cast<uint16_t>(head.flags | (last ? hw::kTxEndOfPacket : 0)), head.stamp_offset,
-                       head.csum_offset, head.launch_time, 0};
+      q.descs[slot] = {q.adapter->device->bus_address(rte_pktmbuf_mtod(s, void*)),
+                       s->data_len,
+                       static_cast<uint16_t>(head.flags | (last ? hw::kTxEndOfPacket : 0)),
+                       head.stamp_offset,
+                       head.csum_offset,
+                       head.launch_time,
+                       0};
       q.bufs[slot] = s;
       s = next;
     }
     if (short_by != 0) {
       const uint32_t slot = q.produced++ & (q.size - 1);
-      q.descs[slot] = {q.adapter->device->bus_address(q.zeros), static_cast<uint16_t>(short_by), hw::kTxEndOfPacket, 0,
-                       hw::kNoChecksum, 0, 0};
+      q.descs[slot] = {q.adapter->device->bus_address(q.zeros),
+                       static_cast<uint16_t>(short_by),
+                       hw::kTxEndOfPacket,
+                       0,
+                       hw::kNoChecksum,
+                       0,
+                       0};
     }
     ++q.packets;
     q.bytes += pkt_len;
@@ -69,7 +79,8 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
   RxQueue& q = *static_cast<RxQueue*>(queue);
   q.adapter->device->poll(0, q.polled);
   q.polled = 0;
-  if (!q.started) [[unlikely]] return 0;
+  if (!q.started) [[unlikely]]
+    return 0;
   uint16_t got = 0;
   while (got < n) {
     const uint32_t slot = q.seen & (q.size - 1);

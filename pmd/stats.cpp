@@ -80,11 +80,12 @@ int xstats_get_names(rte_eth_dev* dev, rte_eth_xstat_name* names, unsigned size)
     if (names && n < size) snprintf(names[n].name, sizeof names[n].name, "%s", name);
     ++n;
   };
-  for (uint32_t c = 0; c < hw::kCounters; ++c) add(c == hw::kRxFrames ? "rx_admitted_packets"
-                                                   : c == hw::kRxBytes  ? "rx_admitted_bytes"
-                                                   : c == hw::kTxFrames ? "tx_line_packets"
-                                                   : c == hw::kTxBytes  ? "tx_line_bytes"
-                                                                        : hw::kCounterNames[c]);
+  for (uint32_t c = 0; c < hw::kCounters; ++c)
+    add(c == hw::kRxFrames   ? "rx_admitted_packets"
+        : c == hw::kRxBytes  ? "rx_admitted_bytes"
+        : c == hw::kTxFrames ? "tx_line_packets"
+        : c == hw::kTxBytes  ? "tx_line_bytes"
+                             : hw::kCounterNames[c]);
   for (const char* name : kOwn) add(name);
   if (primary())
     for (const auto& [name, value] : adapter_of(dev)->device->more_counters()) add(name.c_str());

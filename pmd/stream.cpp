@@ -70,7 +70,8 @@ namespace {
 
 uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   TxQueue& q = *static_cast<TxQueue*>(queue);
-  if (!q.started) [[unlikely]] return 0;
+  if (!q.started) [[unlikely]]
+    return 0;
   q.adapter->device->poll(q.polled, 0);
   q.polled = 0;
   const uint32_t used = q.produced - __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
@@ -93,7 +94,8 @@ uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
       put(q, to, rte_pktmbuf_mtod(s, const uint8_t*), s->data_len);
       to += s->data_len;
     }
-    if (m.pkt_len < hw::kMinFrame) [[unlikely]] pad(q, to, hw::kMinFrame - m.pkt_len);
+    if (m.pkt_len < hw::kMinFrame) [[unlikely]]
+      pad(q, to, hw::kMinFrame - m.pkt_len);
     bytes += m.pkt_len;
     at += size;
     room -= size;
@@ -153,7 +155,8 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   RxQueue& q = *static_cast<RxQueue*>(queue);
   q.adapter->device->poll(0, q.polled);
   q.polled = 0;
-  if (!q.started) [[unlikely]] return 0;
+  if (!q.started) [[unlikely]]
+    return 0;
   const uint32_t produced = __atomic_load_n(&q.status->rx_produced, __ATOMIC_ACQUIRE);
   uint32_t at = q.consumed;
   if (produced == at) return 0;

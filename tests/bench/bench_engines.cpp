@@ -63,7 +63,8 @@ struct Host {
     for (uint32_t i = 0; i < descs && ring; ++i) {
       const RxDescriptor d{reinterpret_cast<uint64_t>(buffers + (size_t{i} << 14)), 16384, 0};
       std::memcpy(rx + i * sizeof d, &d, sizeof d);
-      const TxDescriptor t{reinterpret_cast<uint64_t>(buffer), static_cast<uint16_t>(len), kTxEndOfPacket, 0, kNoChecksum, 0, 0};
+      const TxDescriptor t{
+          reinterpret_cast<uint64_t>(buffer), static_cast<uint16_t>(len), kTxEndOfPacket, 0, kNoChecksum, 0, 0};
       std::memcpy(tx + i * sizeof t, &t, sizeof t);
     }
     if (ring) card.post_write(0, kRxConsumer, descs);
@@ -76,7 +77,8 @@ struct Host {
   }
   void step(Ps now) {
     if (ring) {
-      while ((tx_cpl[tx_seen & (descs - 1)].flags & 1) == ((tx_seen / descs) % 2 == 0)) tx_done = tx_cpl[tx_seen++ & (descs - 1)].done;
+      while ((tx_cpl[tx_seen & (descs - 1)].flags & 1) == ((tx_seen / descs) % 2 == 0))
+        tx_done = tx_cpl[tx_seen++ & (descs - 1)].done;
       if (tx_done + descs != produced) card.post_write(now, kTxProducer, produced = tx_done + descs);
       const uint32_t before = rx_seen;
       while (((rx_cpl[rx_seen & (descs - 1)].flags & kRxPhase) != 0) == ((rx_seen / descs) % 2 == 0)) ++rx_seen;
@@ -127,7 +129,8 @@ int main(int argc, char** argv) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   uint64_t drops = 0;
-  for (const Counter c : {kRxFifoDrops, kRxCrcErrors, kRxFiltered, kRxOversize, kRxUndersize, kRxDisabledDrops, kTxFlushed})
+  for (const Counter c :
+       {kRxFifoDrops, kRxCrcErrors, kRxFiltered, kRxOversize, kRxUndersize, kRxDisabledDrops, kTxFlushed})
     drops += card->counter(c);
   std::printf("%s %.3f %llu %llu %llu\n", argv[1], static_cast<double>(length) / 6400 / seconds / 1e6,
               static_cast<unsigned long long>(card->counter(kTxFrames)),

@@ -155,9 +155,13 @@ struct Host {
           uint8_t* data = buf + size_t{slot} * kTxSlot + rng.below(64);
           std::memcpy(data, frame + done, piece);
           done += piece;
-          descs[slot] = {reinterpret_cast<uint64_t>(data), static_cast<uint16_t>(bad ? 0 : piece),
-                         static_cast<uint16_t>(flags | (s + 1 == segments ? kTxEndOfPacket : 0)), stamp_offset,
-                         csum_offset, launch, 0};
+          descs[slot] = {reinterpret_cast<uint64_t>(data),
+                         static_cast<uint16_t>(bad ? 0 : piece),
+                         static_cast<uint16_t>(flags | (s + 1 == segments ? kTxEndOfPacket : 0)),
+                         stamp_offset,
+                         csum_offset,
+                         launch,
+                         0};
         }
       } else {
         const uint32_t size = record_bytes(len);
@@ -336,9 +340,8 @@ Outcome run_case(const Case& c, Engine engine) {
   Ps now = 0;
   for (int i = 0; i < n; ++i) {
     const auto at = static_cast<size_t>(i);
-    logs[at].set_sink([&out, at](std::span<const Event> e) {
-      out.events[at].insert(out.events[at].end(), e.begin(), e.end());
-    });
+    logs[at].set_sink(
+        [&out, at](std::span<const Event> e) { out.events[at].insert(out.events[at].end(), e.begin(), e.end()); });
     cards[at]->set_log(&logs[at]);
     hosts[at].card = cards[at].get();
     hosts[at].c = &c;
@@ -366,8 +369,14 @@ Outcome run_case(const Case& c, Engine engine) {
       if (rng.chance(c.slow_reader ? 5 : 80)) h.receive(now);
       if (c.line_changes && rng.chance(10)) h.change_line(now, rng);
       if (c.reads && rng.chance(20)) {
-        const uint32_t regs[] = {kStatus, kPhcLo, kPhcHi, kTxStampLo, kTxStampCount, kCounterBase + 8 * kTxFrames,
-                                 kCounterBase + 8 * kRxFrames, kCounterBase + 8 * kTxBytes};
+        const uint32_t regs[] = {kStatus,
+                                 kPhcLo,
+                                 kPhcHi,
+                                 kTxStampLo,
+                                 kTxStampCount,
+                                 kCounterBase + 8 * kTxFrames,
+                                 kCounterBase + 8 * kRxFrames,
+                                 kCounterBase + 8 * kTxBytes};
         h.card->post_read(now, regs[rng.below(std::size(regs))]);
         while (!h.card->read_done()) advance(now + 50'000);
         out.reads.push_back(h.card->read_value());

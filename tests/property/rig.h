@@ -26,10 +26,10 @@ struct Case {
   bool loop;
   std::array<CardConfig, 2> card;
   Ps delay;
-  Ps mean_step;                 ///< mean host step
+  Ps mean_step;  ///< mean host step
   int steps;
-  int max_len;                  ///< longest frame offered
-  int burst;                    ///< frames per step at most
+  int max_len;  ///< longest frame offered
+  int burst;    ///< frames per step at most
   uint32_t stream_bytes, descriptors, rx_buffer;
   bool line_changes, launches, reads, slow_reader, bad_records;
   uint32_t rx_min_burst, rx_flush;
@@ -40,7 +40,7 @@ struct Case {
 struct Outcome {
   std::array<std::vector<Event>, 2> events;
   std::array<std::array<uint64_t, kCounters>, 2> counters{};
-  std::vector<uint32_t> reads;   ///< values of register reads, in order
+  std::vector<uint32_t> reads;  ///< values of register reads, in order
   std::array<uint64_t, 2> offered{}, received{}, received_bytes{};
   std::array<uint64_t, 2> payload_hash{};
 };

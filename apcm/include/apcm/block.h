@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The in-band block: sequence number and send time of a packet, in the layout of a STAMP sender packet's first 16 octets
-// (RFC 8762 section 4.2.1 with the session id of RFC 8972 section 3), network order.
+// The in-band block: sequence number and send time of a packet, in the layout of a STAMP sender packet's first 16
+// octets (RFC 8762 section 4.2.1 with the session id of RFC 8972 section 3), network order.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,9 @@ struct Block {
   }
   /// Reads kOctets octets at p.
   static Block decode(const uint8_t* p) {
-    return {get_be32(p), {uint64_t{get_be32(p + 4)} << 32 | get_be32(p + 8)}, ErrorEstimate::decode(get_be16(p + 12)),
+    return {get_be32(p),
+            {uint64_t{get_be32(p + 4)} << 32 | get_be32(p + 8)},
+            ErrorEstimate::decode(get_be16(p + 12)),
             get_be16(p + 14)};
   }
 };

@@ -31,7 +31,7 @@ class GapMeter {
   }
 
   const Histogram& start_to_start() const { return start_to_start_; }  ///< picoseconds
-  const Histogram& idle() const { return idle_; }  ///< end of a frame (FCS) to the next start, picoseconds
+  const Histogram& idle() const { return idle_; }          ///< end of a frame (FCS) to the next start, picoseconds
   uint64_t out_of_order() const { return out_of_order_; }  ///< frames whose stamp lies before the one before; no gap
   /// Runs of at least two frames at 99 % of the line rate or more: lengths.
   const Histogram& burst_frames() const { return burst_frames_; }
@@ -85,8 +85,8 @@ class DelayMeter {
   Histogram positive_, negative_;
 };
 
-/// Loss, duplication and reordering by 32-bit sequence numbers that wrap. A window of kWindow numbers behind the highest
-/// one tells a late packet from a double one; packets older than that are counted apart. Not thread-safe.
+/// Loss, duplication and reordering by 32-bit sequence numbers that wrap. A window of kWindow numbers behind the
+/// highest one tells a late packet from a double one; packets older than that are counted apart. Not thread-safe.
 /// received = unique + duplicates + too_old; lost = expected - unique.
 class SequenceMeter {
  public:
@@ -107,7 +107,9 @@ class SequenceMeter {
   uint64_t loss_episodes() const;
 
  private:
-  bool seen(int64_t n) const { return window_[static_cast<uint64_t>(n) % kWindow / 64] >> (static_cast<uint64_t>(n) % 64) & 1; }
+  bool seen(int64_t n) const {
+    return window_[static_cast<uint64_t>(n) % kWindow / 64] >> (static_cast<uint64_t>(n) % 64) & 1;
+  }
   void mark(int64_t n, bool on);
   void leave(int64_t n);
   int64_t highest_ = 0, lowest_ = 0, left_ = 0;  // left_: numbers below have left the window
@@ -122,7 +124,8 @@ class FlowMeter {
   explicit FlowMeter(uint64_t line_bps = 10'000'000'000) : arrivals(line_bps) {}
 
   /// A packet with an in-band block arrived: its number, both stamps, its frame's octets with FCS.
-  void on_packet(uint32_t sequence_number, Stamp sent, ErrorEstimate send_error, Stamp received, uint32_t frame_octets) {
+  void on_packet(uint32_t sequence_number, Stamp sent, ErrorEstimate send_error, Stamp received,
+                 uint32_t frame_octets) {
     sequence.on_packet(sequence_number);
     delay.on_packet(sent, received);
     arrivals.on_frame(received, frame_octets);

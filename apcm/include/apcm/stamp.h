@@ -9,9 +9,9 @@
 
 namespace apcm {
 
-/// Seconds in the high 32 bits, fraction in 2^-32 s (233 ps) in the low ones, since the epoch of the clock that made it: the
-/// port's PHC. Differences are right across the wrap of the seconds. The shape is NTP's (RFC 5905 section 6); to make an
-/// NTP time of a Unix one, add kNtpEpoch seconds.
+/// Seconds in the high 32 bits, fraction in 2^-32 s (233 ps) in the low ones, since the epoch of the clock that made
+/// it: the port's PHC. Differences are right across the wrap of the seconds. The shape is NTP's (RFC 5905 section 6);
+/// to make an NTP time of a Unix one, add kNtpEpoch seconds.
 struct Stamp {
   uint64_t v = 0;
   friend bool operator==(Stamp, Stamp) = default;

@@ -14,8 +14,8 @@ namespace apcm {
 /// Experiment id of our option until one is assigned.
 constexpr uint16_t kExperimentId = 0xA9CB;
 
-/// Where things lie, in octets from the start of the IP datagram. Offsets are even, so that stamps can be put in and the
-/// checksum mended by 16-bit words.
+/// Where things lie, in octets from the start of the IP datagram. Offsets are even, so that stamps can be put in and
+/// the checksum mended by 16-bit words.
 struct Surplus {
   uint32_t begin;     ///< end of the UDP datagram
   uint32_t checksum;  ///< option checksum (OCS)
@@ -38,8 +38,8 @@ constexpr uint32_t kSurplusMost = 1 + 2 + 4 + Block::kOctets;
 /// Writes the surplus area with its checksum; ip points to the IP datagram, which has room up to layout.end.
 void write_surplus(uint8_t* ip, const Surplus& layout, const Block& block, uint16_t experiment = kExperimentId);
 
-/// Puts another stamp into a written surplus area and mends the checksum by the difference (RFC 1624), as a card does that
-/// stamps on send.
+/// Puts another stamp into a written surplus area and mends the checksum by the difference (RFC 1624), as a card does
+/// that stamps on send.
 void set_stamp(uint8_t* ip, const Surplus& layout, Stamp stamp);
 
 enum class OptionStatus : uint8_t {

@@ -14,27 +14,28 @@ namespace awing::hw {
 
 /// The bus in clocks. Defaults are those of PCI-X 266; see docs/datasheet.md for the phases.
 struct BusConfig {
-  uint32_t width = 16;               ///< octets per bus clock: 8 (PCI-X 66..133), 16 (266, DDR), 32 (533, QDR)
-  uint64_t period_num = 7500;        ///< clock period = num/den ps; 7500 ps = 133.33 MHz
+  uint32_t width = 16;         ///< octets per bus clock: 8 (PCI-X 66..133), 16 (266, DDR), 32 (533, QDR)
+  uint64_t period_num = 7500;  ///< clock period = num/den ps; 7500 ps = 133.33 MHz
   uint64_t period_den = 1;
-  uint32_t decode = 2;               ///< clocks from attribute phase to the target's response: 1 (A), 2 (B), 3 (C)
-  uint32_t target_wait = 0;          ///< initial wait states of the target, clocks, even (PCI-X inserts them in pairs)
-  uint32_t idle = 1;                 ///< turnaround clocks after each transaction, 1..2
-  uint32_t mmrbc = 4096;             ///< maximum memory read byte count: 512, 1024, 2048, 4096
-  uint32_t splits = 4;               ///< reads that may be outstanding: 1, 2, 3, 4, 8, 12, 16, 32
-  uint32_t completer_latency = 40;   ///< clocks from the split response to the completion being ready
-  uint32_t boundary = 4096;          ///< a burst never crosses a multiple of this many octets (bridge), 128..4096
-  uint32_t latency_timer = 64;       ///< clocks after which a write burst yields, at the next 128-octet boundary, to a waiting bridge
+  uint32_t decode = 2;              ///< clocks from attribute phase to the target's response: 1 (A), 2 (B), 3 (C)
+  uint32_t target_wait = 0;         ///< initial wait states of the target, clocks, even (PCI-X inserts them in pairs)
+  uint32_t idle = 1;                ///< turnaround clocks after each transaction, 1..2
+  uint32_t mmrbc = 4096;            ///< maximum memory read byte count: 512, 1024, 2048, 4096
+  uint32_t splits = 4;              ///< reads that may be outstanding: 1, 2, 3, 4, 8, 12, 16, 32
+  uint32_t completer_latency = 40;  ///< clocks from the split response to the completion being ready
+  uint32_t boundary = 4096;         ///< a burst never crosses a multiple of this many octets (bridge), 128..4096
+  uint32_t latency_timer =
+      64;  ///< clocks after which a write burst yields, at the next 128-octet boundary, to a waiting bridge
 };
 
 struct CardConfig {
   BusConfig bus;
-  bool ring_mode = false;            ///< descriptor rings instead of streams
-  uint32_t tx_fifo = 32768;          ///< send FIFO, octets, multiple of 16, at least 24576
-  uint32_t rx_fifo = 65536;          ///< receive FIFO, octets, multiple of 16, at least 24576
-  int32_t ppm = 0;                   ///< line clock and PHC oscillator offset, parts per million, +-200
-  uint32_t desc_cache = 32;          ///< ring mode: descriptors the card holds, each direction, 8..64, even
-  uint64_t phc_start = 0;            ///< PHC at time 0, seconds
+  bool ring_mode = false;    ///< descriptor rings instead of streams
+  uint32_t tx_fifo = 32768;  ///< send FIFO, octets, multiple of 16, at least 24576
+  uint32_t rx_fifo = 65536;  ///< receive FIFO, octets, multiple of 16, at least 24576
+  int32_t ppm = 0;           ///< line clock and PHC oscillator offset, parts per million, +-200
+  uint32_t desc_cache = 32;  ///< ring mode: descriptors the card holds, each direction, 8..64, even
+  uint64_t phc_start = 0;    ///< PHC at time 0, seconds
 };
 
 enum class ClockMode : uint8_t { kTsc, kVirtual };
@@ -43,9 +44,9 @@ enum class Engine : uint8_t { kFast, kReference };
 /// Cost of what software does, for clock=virtual. Picoseconds.
 struct HostProfile {
   std::string name = "modern";
-  Ps poll = 30'000;        ///< a poll of a queue, found something or not
-  Ps tx_packet = 12'000;   ///< posting one packet
-  Ps rx_packet = 15'000;   ///< reaping one packet
+  Ps poll = 30'000;            ///< a poll of a queue, found something or not
+  Ps tx_packet = 12'000;       ///< posting one packet
+  Ps rx_packet = 15'000;       ///< reaping one packet
   Ps register_write = 20'000;  ///< the processor's side of a posted write
 };
 
@@ -54,11 +55,11 @@ struct PortConfig {
   Engine engine = Engine::kFast;
   ClockMode clock = ClockMode::kTsc;
   HostProfile profile;
-  std::string wire = "loop";         ///< loop, a cable's name, or pcap:IN[,OUT]
-  std::string path;                  ///< JSON file: the network that frames sent by this port pass; empty = plain cable
-  std::string trace;                 ///< .vcd file; empty = none
-  Ps cable_delay = 5'000;            ///< propagation of a plain cable, ps (1 m of fibre is 5 ns)
-  uint64_t tsc_hz = 0;               ///< rate of the time-stamp counter, for clock=tsc
+  std::string wire = "loop";  ///< loop, a cable's name, or pcap:IN[,OUT]
+  std::string path;           ///< JSON file: the network that frames sent by this port pass; empty = plain cable
+  std::string trace;          ///< .vcd file; empty = none
+  Ps cable_delay = 5'000;     ///< propagation of a plain cable, ps (1 m of fibre is 5 ns)
+  uint64_t tsc_hz = 0;        ///< rate of the time-stamp counter, for clock=tsc
 };
 
 struct ConfigKey {

@@ -21,10 +21,10 @@ enum class Access : uint8_t {
 
 /// Block types; every block begins with TYPE, VERSION, NEXT.
 enum BlockType : uint32_t {
-  kBlockControl = 0x4C525443,  ///< "CTRL"
-  kBlockDma = 0x20414D44,      ///< "DMA "
-  kBlockClock = 0x4B434C43,    ///< "CLCK"
-  kBlockCounters = 0x53544E43, ///< "CNTS"
+  kBlockControl = 0x4C525443,   ///< "CTRL"
+  kBlockDma = 0x20414D44,       ///< "DMA "
+  kBlockClock = 0x4B434C43,     ///< "CLCK"
+  kBlockCounters = 0x53544E43,  ///< "CNTS"
 };
 
 constexpr uint64_t kDeviceIdAwing = 0x47303147'4E495741;  ///< "AWING10G" in memory order
@@ -84,7 +84,7 @@ enum Reg : uint32_t {
 #define X(name, offset, access, reset, meaning) name = offset,
   AWING_REGISTERS(X)
 #undef X
-  kCounterBase = 0x810,  ///< 64-bit counters from here on, low word first: kCounterBase + 8 * Counter
+      kCounterBase = 0x810,  ///< 64-bit counters from here on, low word first: kCounterBase + 8 * Counter
 };
 
 struct RegInfo {
@@ -109,51 +109,52 @@ enum Control : uint32_t {
 };
 
 enum Status : uint32_t {
-  kStsLinkUp = 1u << 0,       ///< light from the far end is there and ours is on
-  kStsQuiet = 1u << 1,        ///< no read outstanding, both FIFOs empty, no write pending, nothing posted unread
-  kStsTxError = 1u << 2,      ///< a malformed record or descriptor stopped the sender; only a reset helps
-  kStsResetRefused = 1u << 3, ///< the last reset came while the card was not quiet
+  kStsLinkUp = 1u << 0,        ///< light from the far end is there and ours is on
+  kStsQuiet = 1u << 1,         ///< no read outstanding, both FIFOs empty, no write pending, nothing posted unread
+  kStsTxError = 1u << 2,       ///< a malformed record or descriptor stopped the sender; only a reset helps
+  kStsResetRefused = 1u << 3,  ///< the last reset came while the card was not quiet
 };
 
 enum Command : uint32_t {
-  kCmdReset = 1u << 0,   ///< pointers, sticky status, stamp latch to zero; counters and PHC stay. Only when quiet or stopped by an error
+  kCmdReset = 1u << 0,   ///< pointers, sticky status, stamp latch to zero; counters and PHC stay. Only when quiet or
+                         ///< stopped by an error
   kCmdPhcSet = 1u << 1,  ///< PHC := kPhcValue, at the second line edge after the write
   kCmdPhcAdd = 1u << 2,  ///< PHC += kPhcValue (two's complement), likewise
 };
 
 // X(NAME, xstats-style name, meaning). Every frame ends in exactly one of the counters of its direction that are
 // marked "ends". Octets count from destination address to end of payload, without FCS.
-#define AWING_COUNTERS(X)                                                                                         \
-  X(kRxFrames, "rx_frames", "ends: admitted to the receive FIFO")                                                 \
-  X(kRxBytes, "rx_bytes", "octets of these")                                                                      \
-  X(kRxFifoDrops, "rx_fifo_drops", "ends: no room in the receive FIFO")                                           \
-  X(kRxCrcErrors, "rx_crc_errors", "ends: bad FCS")                                                               \
-  X(kRxFiltered, "rx_filtered", "ends: not for this station")                                                     \
-  X(kRxOversize, "rx_oversize_errors", "ends: longer than kMaxFrame")                                             \
-  X(kRxUndersize, "rx_undersize_errors", "ends: shorter than 64 octets with FCS")                                 \
-  X(kRxDisabledDrops, "rx_disabled_drops", "ends: receiver off")                                                  \
-  X(kTxFrames, "tx_frames", "ends: put on the line")                                                              \
-  X(kTxBytes, "tx_bytes", "octets of these")                                                                      \
-  X(kTxFlushed, "tx_flushed", "ends: thrown away because the sender was off")                                     \
-  X(kTxBadRecord, "tx_bad_records", "malformed record or descriptor; the sender stops")                           \
-  X(kTxLaunchPast, "tx_launch_past", "timed frames whose time had passed when the line was free; sent at once")   \
-  X(kTxLaunchFuture, "tx_launch_future", "timed frames more than 4 s ahead; sent at once")                        \
-  X(kBusHostClocks, "bus_host_clocks", "bus clocks used by register accesses")                                    \
-  X(kBusRequestClocks, "bus_read_request_clocks", "bus clocks used by read requests of the card")                 \
-  X(kBusCompletionClocks, "bus_read_data_clocks", "bus clocks used by split completions")                         \
-  X(kBusWriteClocks, "bus_write_clocks", "bus clocks used by receive data bursts")                                \
-  X(kBusStatusClocks, "bus_status_clocks", "bus clocks used by status and completion writes")                     \
-  X(kRdWaitClocks, "bus_read_wait_clocks", "bus clocks a read request waited for its grant")                      \
-  X(kWrWaitClocks, "bus_write_wait_clocks", "bus clocks a write waited for its grant")                            \
-  X(kStallTxFifo, "tx_stall_fifo_clocks", "bus clocks with data posted but no room in the send FIFO")             \
-  X(kStallSplits, "tx_stall_splits_clocks", "bus clocks with data posted but all splits outstanding")             \
+#define AWING_COUNTERS(X)                                                                                       \
+  X(kRxFrames, "rx_frames", "ends: admitted to the receive FIFO")                                               \
+  X(kRxBytes, "rx_bytes", "octets of these")                                                                    \
+  X(kRxFifoDrops, "rx_fifo_drops", "ends: no room in the receive FIFO")                                         \
+  X(kRxCrcErrors, "rx_crc_errors", "ends: bad FCS")                                                             \
+  X(kRxFiltered, "rx_filtered", "ends: not for this station")                                                   \
+  X(kRxOversize, "rx_oversize_errors", "ends: longer than kMaxFrame")                                           \
+  X(kRxUndersize, "rx_undersize_errors", "ends: shorter than 64 octets with FCS")                               \
+  X(kRxDisabledDrops, "rx_disabled_drops", "ends: receiver off")                                                \
+  X(kTxFrames, "tx_frames", "ends: put on the line")                                                            \
+  X(kTxBytes, "tx_bytes", "octets of these")                                                                    \
+  X(kTxFlushed, "tx_flushed", "ends: thrown away because the sender was off")                                   \
+  X(kTxBadRecord, "tx_bad_records", "malformed record or descriptor; the sender stops")                         \
+  X(kTxLaunchPast, "tx_launch_past", "timed frames whose time had passed when the line was free; sent at once") \
+  X(kTxLaunchFuture, "tx_launch_future", "timed frames more than 4 s ahead; sent at once")                      \
+  X(kBusHostClocks, "bus_host_clocks", "bus clocks used by register accesses")                                  \
+  X(kBusRequestClocks, "bus_read_request_clocks", "bus clocks used by read requests of the card")               \
+  X(kBusCompletionClocks, "bus_read_data_clocks", "bus clocks used by split completions")                       \
+  X(kBusWriteClocks, "bus_write_clocks", "bus clocks used by receive data bursts")                              \
+  X(kBusStatusClocks, "bus_status_clocks", "bus clocks used by status and completion writes")                   \
+  X(kRdWaitClocks, "bus_read_wait_clocks", "bus clocks a read request waited for its grant")                    \
+  X(kWrWaitClocks, "bus_write_wait_clocks", "bus clocks a write waited for its grant")                          \
+  X(kStallTxFifo, "tx_stall_fifo_clocks", "bus clocks with data posted but no room in the send FIFO")           \
+  X(kStallSplits, "tx_stall_splits_clocks", "bus clocks with data posted but all splits outstanding")           \
   X(kStallRxHost, "rx_stall_host_clocks", "bus clocks with data waiting but no room in host memory")
 
 enum Counter : uint32_t {
 #define X(id, name, meaning) id,
   AWING_COUNTERS(X)
 #undef X
-  kCounters
+      kCounters
 };
 inline constexpr const char* kCounterNames[] = {
 #define X(id, name, meaning) name,
@@ -170,7 +171,8 @@ constexpr uint32_t kMinFrame = 60;        ///< octets without FCS; the driver pa
 constexpr uint32_t kMaxFrameAny = 16380;  ///< octets without FCS
 
 enum TxFlags : uint16_t {
-  kTxInsertStamp = 1u << 0,  ///< write the 32.32 start stamp, big-endian, at stamp_offset; mend the checksum at csum_offset
+  kTxInsertStamp =
+      1u << 0,  ///< write the 32.32 start stamp, big-endian, at stamp_offset; mend the checksum at csum_offset
   kTxLaunchTime = 1u << 1,   ///< start no sooner than launch_time
   kTxLatchStamp = 1u << 2,   ///< copy the start stamp to kTxStamp and count it
   kTxEndOfPacket = 1u << 3,  ///< ring mode: last descriptor of the frame
@@ -220,8 +222,9 @@ static_assert(sizeof(StatusRecord) == 16);
 // ------------------------------------------------------------------------------------------------
 struct TxDescriptor {
   uint64_t addr;  ///< bus address of the octets
-  uint16_t len;   ///< octets in this buffer, 1..kMaxFrameAny; the whole frame has kMinFrame..kMaxFrameAny, else malformed
-  uint16_t flags; ///< TxFlags; insert, launch and latch are read from the first descriptor of a frame
+  uint16_t
+      len;  ///< octets in this buffer, 1..kMaxFrameAny; the whole frame has kMinFrame..kMaxFrameAny, else malformed
+  uint16_t flags;  ///< TxFlags; insert, launch and latch are read from the first descriptor of a frame
   uint16_t stamp_offset;
   uint16_t csum_offset;
   uint64_t launch_time;

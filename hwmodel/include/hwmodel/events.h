@@ -15,18 +15,20 @@ enum class Block : uint8_t { kBus, kTx, kRx, kRegs };
 
 enum class EventType : uint8_t {
   // bus
-  kBusEnd,     ///< a = BusUse, b = octets, c = send FIFO level << 32 | receive FIFO level, both as the bus sees them after this edge
-  kStatus,     ///< a = 0, b = rx_produced, c = tx_fetched << 32 | tx_done
-  kRegWrite,   ///< a = 0, b = register offset, c = value; at the data edge
-  kBusGrant,   ///< a = BusUse, b = octets, c = send FIFO level << 32 | receive FIFO level, as the bus sees them at this edge
+  kBusEnd,  ///< a = BusUse, b = octets, c = send FIFO level << 32 | receive FIFO level, both as the bus sees them after
+            ///< this edge
+  kStatus,  ///< a = 0, b = rx_produced, c = tx_fetched << 32 | tx_done
+  kRegWrite,  ///< a = 0, b = register offset, c = value; at the data edge
+  kBusGrant,  ///< a = BusUse, b = octets, c = send FIFO level << 32 | receive FIFO level, as the bus sees them at this
+              ///< edge
   // send side
-  kTxEnd,      ///< b = octets; at the line edge of the Terminate octet
-  kTxFlush,    ///< b = octets; sender off, frame thrown away
-  kTxStart,    ///< a = lane (0 or 4), b = octets, c = stamp
+  kTxEnd,    ///< b = octets; at the line edge of the Terminate octet
+  kTxFlush,  ///< b = octets; sender off, frame thrown away
+  kTxStart,  ///< a = lane (0 or 4), b = octets, c = stamp
   // receive side
-  kRxAdmit,    ///< b = octets, c = receive FIFO level as the line sees it, after
-  kRxDrop,     ///< a = Counter that counted it, b = octets, c = level
-  kRxStart,    ///< a = lane (0 or 4), b = octets, c = stamp
+  kRxAdmit,  ///< b = octets, c = receive FIFO level as the line sees it, after
+  kRxDrop,   ///< a = Counter that counted it, b = octets, c = level
+  kRxStart,  ///< a = lane (0 or 4), b = octets, c = stamp
 };
 
 /// Who uses the bus, and for what.

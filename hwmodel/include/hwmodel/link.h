@@ -19,11 +19,11 @@ enum FrameFlags : uint32_t {
 
 /// A frame on the wire.
 struct WireFrame {
-  Ps start;           ///< picosecond at which the Start octet leaves the sender
-  uint64_t pos;       ///< where its octets lie: Link::bytes(pos)
-  uint32_t len;       ///< octets from destination address to end of payload, without FCS (60 and up)
-  uint32_t flags;     ///< FrameFlags
-  int64_t tx_quantum; ///< sender's own note (line quantum of the start); receivers do not look at it
+  Ps start;            ///< picosecond at which the Start octet leaves the sender
+  uint64_t pos;        ///< where its octets lie: Link::bytes(pos)
+  uint32_t len;        ///< octets from destination address to end of payload, without FCS (60 and up)
+  uint32_t flags;      ///< FrameFlags
+  int64_t tx_quantum;  ///< sender's own note (line quantum of the start); receivers do not look at it
 };
 
 /// A ring of bytes mapped twice in a row, so that any `size` octets from any position are contiguous.

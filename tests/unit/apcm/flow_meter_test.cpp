@@ -18,8 +18,8 @@ TEST_CASE("back-to-back 64-octet frames have a gap of 67.2 ns and 9.6 ns of idle
   for (int i = 0; i < 100; ++i) m.on_frame(at_ns(i * 67.2), 64);
   m.finish();
   REQUIRE(m.start_to_start().count() == 99);
-  REQUIRE(m.wire_gap_ps(64) == 67'200);              // (64 + 20) * 8 bit / 10^10 bit/s
-  REQUIRE(std::abs(*m.smallest_ps() - 67'200) < 250);  // a stamp unit is 233 ps
+  REQUIRE(m.wire_gap_ps(64) == 67'200);                                    // (64 + 20) * 8 bit / 10^10 bit/s
+  REQUIRE(std::abs(*m.smallest_ps() - 67'200) < 250);                      // a stamp unit is 233 ps
   REQUIRE(std::abs(static_cast<int64_t>(*m.idle().min()) - 9'600) < 250);  // 12 octets
   REQUIRE(m.burst_frames().count() == 1);
   REQUIRE(*m.burst_frames().max() == 100);
@@ -72,9 +72,9 @@ TEST_CASE("loss, duplicates and reordering agree with a set of numbers, also acr
     for (uint32_t i = 0; i < 20'000; ++i) {
       if (i != 0 && i != 19'999 && random() % 20 == 0) continue;  // lost
       order.push_back(first + i);
-      if (random() % 50 == 0) order.push_back(first + i);         // doubled
+      if (random() % 50 == 0) order.push_back(first + i);  // doubled
     }
-    for (size_t i = 1; i + 40 < order.size(); ++i)                // late by up to 40 places
+    for (size_t i = 1; i + 40 < order.size(); ++i)  // late by up to 40 places
       if (random() % 30 == 0) std::swap(order[i], order[i + random() % 40]);
     SequenceMeter m;
     std::set<uint32_t> seen;

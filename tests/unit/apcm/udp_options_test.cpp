@@ -27,7 +27,8 @@ std::vector<uint8_t> datagram(uint32_t n, const Block& block) {
 
 const Block kBlock{0x01020304, {0x1122334455667788}, ErrorEstimate::from_ns(100, true), 0xBEEF};
 
-/// The sum an independent reader makes: 16-bit words from the checksum on, and the length of the area, end-around carry.
+/// The sum an independent reader makes: 16-bit words from the checksum on, and the length of the area, end-around
+/// carry.
 uint16_t whole_sum(const std::vector<uint8_t>& ip, const Surplus& s) {
   uint64_t sum = s.end - s.begin;
   for (uint32_t i = s.checksum; i < s.end; i += 2) sum += ip[i] * 256u + (i + 1 < s.end ? ip[i + 1] : 0u);
