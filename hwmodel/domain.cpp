@@ -17,7 +17,7 @@ namespace {
 /// One call to poll() lets at most this much model time pass, so that it returns in bounded time (clock=tsc).
 constexpr Ps kMostPerPoll = 500 * kPsPerUs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
-constexpr Ps kLeastPerPoll = 1000 * kPsPerNs;
+constexpr Ps kLeastPerPoll = 2000 * kPsPerNs;
 /// Line time of 25 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 20 * kPsPerUs;
 /// Step while a register read is on its way.
@@ -44,6 +44,7 @@ std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& t
 
 Domain::Domain(const PortConfig& first)
     : wire_(first.wire),
+      loop_(first.wire == "loop"),
       clock_(first.clock),
       profile_(first.profile),
       cable_delay_(first.cable_delay),

@@ -62,7 +62,7 @@ class Domain {
     uint64_t unconnected = 0;  // frames sent into a cable with nobody at its end
   };
 
-  bool loop() const { return wire_ == "loop"; }
+  bool loop() const { return loop_; }
   Seat& peer(int index) { return loop() ? seats_[index] : seats_[1 - index]; }
   Link& sent_link(int index) { return seats_[index].out ? *seats_[index].out : *peer(index).rx; }
   bool try_lock() { return !locked_.exchange(true, std::memory_order_acquire); }
@@ -76,6 +76,7 @@ class Domain {
   void update_links();
 
   const std::string wire_;
+  const bool loop_;
   const ClockMode clock_;
   const HostProfile profile_;
   const Ps cable_delay_;
