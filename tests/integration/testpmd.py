@@ -3,6 +3,8 @@
 
 Environment: AWING_PMD = the driver, AWING_PRELOAD = libraries to preload (sanitizers). Exit 77 = skipped, with the reason.
 """
+import atexit
+import glob
 import os
 import pty
 import queue
@@ -521,6 +523,7 @@ def case_secondary(_dma):
         print("under sanitizers a secondary cannot map the primary's memory at the same addresses")
         sys.exit(77)
     t = Testpmd(pair("stream"), eal="--huge-unlink=never -m 256")
+    atexit.register(lambda: [os.unlink(f) for f in glob.glob(f"/dev/hugepages/awing{os.getpid()}map_*")])
     t("start tx_first 8")
     enough(t, 0, 1000)
     before = 0
