@@ -362,6 +362,7 @@ void FastCard::grant_report(int64_t g) {
     start_write(BusUse::kWriteRxCpl, reg64(kRxCplBaseLo) + (rx_cpl_count_++ & (size - 1)) * sizeof(RxCompletion),
                 sizeof(RxCompletion), g);
   } else {
+    see_tx_done(g);
     const uint64_t index = tx_done_base_ + tx_cpl_count_;
     const bool flushed = (tx_[index].flags & kFlushed) != 0;
     const uint32_t size = reg(kTxSize);
@@ -377,6 +378,9 @@ void FastCard::grant_report(int64_t g) {
 void FastCard::grant_write(int64_t g) {
   trace_before_ = log_ ? levels(g) : 0;
   const uint32_t boundary = config_.bus.boundary;
+  // What has ended by now is judged by the room there was before this burst makes more.
+  const int64_t seen = seen_by_bus(g);
+  admit(seen);
   if (ring_) {
     const RxDescriptor& desc = rx_descs_[rxd_tail_];
     const uint64_t addr = desc.addr + rx_buf_used_;
@@ -384,8 +388,6 @@ void FastCard::grant_write(int64_t g) {
                 std::min({rx_[rx_tail_].len - rx_tail_off_, desc.len - rx_buf_used_, to_boundary(addr, boundary)}), g);
   } else {
     counters_[kStallRxHost] += static_cast<uint64_t>(std::max<int64_t>(0, host_room_since_ - t_ready_));
-    const int64_t seen = seen_by_bus(g);
-    admit(seen);
     uint64_t waiting = rx_in_bytes_ - rx_taken_;
     for (uint64_t i = rx_head_; i-- > rx_tail_ && rx_[i].edge > seen;) waiting -= record_bytes(rx_[i].len);
     const uint32_t size = reg(kRxSize);

@@ -16,5 +16,8 @@ try:
                 print(f"SKIPPED: {test['name']}: {last[0] if last else 'no reason given'}")
 except OSError as error:
     print(f"no test log: {error}")
+if sys.argv[2] != "0" and not counts["failed"]:
+    print(f"meson test itself failed, exit {sys.argv[2]}")
+    counts["failed"] = 1
 print(f"{counts['passed']} passed, {counts['failed']} failed" + (f", {counts['skipped']} skipped" if counts["skipped"] else ""))
-sys.exit(1 if counts["failed"] or counts["passed"] == 0 or sys.argv[2] != "0" else 0)
+sys.exit(1 if counts["failed"] or counts["passed"] == 0 else 0)

@@ -19,14 +19,14 @@
 namespace {
 
 int failures = 0;
-#define CHECK(condition, ...)                              \
-  do {                                                     \
-    if (!(condition)) {                                    \
-      ++failures;                                          \
+#define CHECK(condition, ...)                                    \
+  do {                                                           \
+    if (!(condition)) {                                          \
+      ++failures;                                                \
       std::printf("FAILED line %d: %s  ", __LINE__, #condition); \
-      std::printf(__VA_ARGS__);                            \
-      std::printf("\n");                                   \
-    }                                                      \
+      std::printf(__VA_ARGS__);                                  \
+      std::printf("\n");                                         \
+    }                                                            \
   } while (0)
 
 // --- register blocks ----------------------------------------------------------------------------------------------
@@ -153,7 +153,9 @@ void transfer(uint16_t from, uint16_t to, uint32_t count, uint32_t len, int segm
   }
   CHECK(got == count, "%u of %u frames of %u octets came", got, count, len);
   // Line quantum 3.2 ns, stamps in whole nanoseconds.
-  CHECK(static_cast<double>(smallest) > wire_gap_ns - 3.2 - 1 && static_cast<double>(smallest) < wire_gap_ns + 3.2 + 1,
+  if (wire_gap_ns > 0)
+    CHECK(
+        static_cast<double>(smallest) > wire_gap_ns - 3.2 - 1 && static_cast<double>(smallest) < wire_gap_ns + 3.2 + 1,
         "smallest gap %lu ns, wire-rate gap %.1f ns", smallest, wire_gap_ns);
 }
 
@@ -280,9 +282,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string prefix = "--file-prefix=awingapi" + std::to_string(getpid());
-  std::vector<const char*> eal{argv[0],  "--no-huge",    "-m",  "256",  "--no-pci",
-                               "-l",     "0",            prefix.c_str(), "--log-level=lib.eal:error",
-                               "-d",     argv[1]};
+  std::vector<const char*> eal{
+      argv[0], "--no-huge", "-m", "256", "--no-pci", "-l", "0", prefix.c_str(), "--log-level=lib.eal:error",
+      "-d",    argv[1]};
   if (rte_eal_init(static_cast<int>(eal.size()), const_cast<char**>(eal.data())) < 0) return 1;
   pool = rte_pktmbuf_pool_create("pool", 8191, 64, 0, 10240, 0);
   if (!pool || rte_mbuf_dyn_rx_timestamp_register(&stamp_field, &stamp_flag) != 0) return 1;
@@ -290,8 +292,10 @@ int main(int argc, char** argv) {
   const std::string args = std::string("wire=w0,clock=virtual,bus=pcix533,dma=") + argv[2];
   uint16_t a = open_port("net_awing0", args), b = open_port("net_awing1", args);
   what_it_tells(a);
-  transfer(a, b, 5000, 60, 1, 67.2);       // (64 + 20) * 0.8 ns
-  transfer(b, a, 5000, 60, 1, 67.2);
+  // Back to back at 64 octets: (64 + 20) * 0.8 ns. Descriptor rings cannot feed the line at that size.
+  const double small = argv[2] == std::string("stream") ? 67.2 : 0;
+  transfer(a, b, 5000, 60, 1, small);
+  transfer(b, a, 5000, 60, 1, small);
   transfer(a, b, 2000, 1514, 3, 1230.4);
   timed_send(a, b);
   stamp_on_send(a, b);
@@ -305,7 +309,8 @@ int main(int argc, char** argv) {
   std::fputs("{\"poll_ns\": 500000}", f);
   std::fclose(f);
   a = open_port("net_awing2", args + ",profile=" + profile);
-  b = open_port("net_awing3", args + ",profile=" + profile + (argv[2] == std::string("stream") ? ",rx_stream=1024k" : ""));
+  b = open_port("net_awing3",
+                args + ",profile=" + profile + (argv[2] == std::string("stream") ? ",rx_stream=1024k" : ""));
   transfer(a, b, 4000, 1364, 1, (1364 + 24) * 0.8);
   close_port(a);
   close_port(b);

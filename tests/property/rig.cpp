@@ -326,7 +326,7 @@ std::string Case::describe() const {
   return s.str();
 }
 
-Outcome run_case(const Case& c, Engine engine) {
+Outcome run_case(const Case& c, Engine engine, bool traced) {
   Outcome out;
   Rng rng(c.seed);
   const size_t store = 1 << 18;
@@ -342,7 +342,7 @@ Outcome run_case(const Case& c, Engine engine) {
     const auto at = static_cast<size_t>(i);
     logs[at].set_sink(
         [&out, at](std::span<const Event> e) { out.events[at].insert(out.events[at].end(), e.begin(), e.end()); });
-    cards[at]->set_log(&logs[at]);
+    if (traced) cards[at]->set_log(&logs[at]);
     hosts[at].card = cards[at].get();
     hosts[at].c = &c;
     hosts[at].out = &out;
