@@ -10,29 +10,31 @@
 
 namespace apcm {
 
+/// The stamp counts from the epoch of the sender's clock (see Stamp), as its receiver is a monitor of the same fleet;
+/// a peer that wants NTP's epoch adds kNtpEpoch seconds. Plain data, no errors, thread-safe.
 struct Block {
   static constexpr uint32_t kOctets = 16;
   static constexpr uint32_t kStampOffset = 4;  ///< of the timestamp in the block
 
   uint32_t sequence = 0;
-  Stamp sent;
+  Stamp sent;  ///< 32.32 seconds whatever format was on the wire
   ErrorEstimate error;
   uint16_t session = 0;
 
-  /// Writes kOctets octets at p.
+  /// Writes kOctets octets at p, the stamp in the format that error.ptp_format names.
   void encode(uint8_t* p) const {
+    const uint64_t stamp = error.ptp_format ? to_ptp(sent) : sent.v;
     put_be32(p, sequence);
-    put_be32(p + 4, static_cast<uint32_t>(sent.v >> 32));
-    put_be32(p + 8, static_cast<uint32_t>(sent.v));
+    put_be32(p + kStampOffset, static_cast<uint32_t>(stamp >> 32));
+    put_be32(p + kStampOffset + 4, static_cast<uint32_t>(stamp));
     put_be16(p + 12, error.encode());
     put_be16(p + 14, session);
   }
-  /// Reads kOctets octets at p.
+  /// Reads kOctets octets at p, whatever they are; the Z bit of the error estimate says how to read the stamp.
   static Block decode(const uint8_t* p) {
-    return {get_be32(p),
-            {uint64_t{get_be32(p + 4)} << 32 | get_be32(p + 8)},
-            ErrorEstimate::decode(get_be16(p + 12)),
-            get_be16(p + 14)};
+    const uint64_t stamp = uint64_t{get_be32(p + kStampOffset)} << 32 | get_be32(p + kStampOffset + 4);
+    const ErrorEstimate error = ErrorEstimate::decode(get_be16(p + 12));
+    return {get_be32(p), error.ptp_format ? from_ptp(stamp) : Stamp{stamp}, error, get_be16(p + 14)};
   }
 };
 
