@@ -7,6 +7,10 @@ namespace apcm {
 
 // --- gaps ---------------------------------------------------------------------------------------------------------
 
+GapMeter::GapMeter(uint64_t line_bps, uint32_t stamp_step_ps)
+    : octet_ps_(line_bps == 0 ? 0 : (static_cast<Uint128>(8'000'000'000'000) << 32) / line_bps),
+      slack_(octets_ps(3) + stamp_step_ps) {}
+
 void GapMeter::on_frame(Stamp start, uint32_t frame_octets) {
   if (!first_) first_ = start;
   if (last_) {
@@ -14,32 +18,47 @@ void GapMeter::on_frame(Stamp start, uint32_t frame_octets) {
     if (gap < 0) {
       ++out_of_order_;
       end_burst();
+      late_ = 0;
     } else {
       start_to_start_.record(static_cast<uint64_t>(gap));
-      const auto frame_ps =
-          static_cast<int64_t>(static_cast<Uint128>(last_octets_ + 8) * 8 * 1'000'000'000'000 / line_bps_);
-      idle_.record(static_cast<uint64_t>(std::max<int64_t>(0, gap - frame_ps)));
       if (!smallest_ || gap < *smallest_) {
         smallest_ = gap;
         smallest_frame_ = last_octets_;
       }
-      // A run goes on while (octets + 20) * 8 / gap >= 99 % of the line rate.
-      const auto octet_time = static_cast<Uint128>(last_octets_ + kLineOverhead) * 8 * 1'000'000'000'000 * 100;
-      if (octet_time >= static_cast<Uint128>(gap) * line_bps_ * 99) {
-        if (run_frames_ == 1) run_octets_ = last_octets_;
-        ++run_frames_;
-        run_octets_ += frame_octets;
-      } else {
-        end_burst();
-      }
+      if (line_known()) follow_burst(gap, frame_octets);
     }
-    line_octets_before_last_ += last_octets_ + kLineOverhead;
+    line_octets_before_last_ += uint64_t{last_octets_} + kLineOverhead;
   }
   last_ = start;
   last_seen_ = start;
   last_octets_ = frame_octets;
   ++frames_;
   octets_ += frame_octets;
+}
+
+void GapMeter::follow_burst(int64_t gap, uint32_t frame_octets) {
+  const int64_t idle = gap - octets_ps(uint64_t{last_octets_} + 8);
+  if (idle < 0)
+    ++overlaps_;
+  else
+    idle_.record(static_cast<uint64_t>(idle));
+
+  const int64_t wire = wire_gap_ps(last_octets_);
+  const int64_t over = gap - wire - wire / 99;  // wire / 99 % = wire + wire / 99
+  if (over > slack_) {                          // a pause: what follows it starts afresh
+    end_burst();
+    late_ = 0;
+    return;
+  }
+  late_ = std::max<int64_t>(0, late_ + over);
+  if (late_ > slack_) {  // too slow all along; until it catches up no new run starts
+    end_burst();
+    late_ = slack_;
+    return;
+  }
+  if (run_frames_ == 1) run_octets_ = last_octets_;
+  ++run_frames_;
+  run_octets_ += frame_octets;
 }
 
 void GapMeter::end_burst() {
