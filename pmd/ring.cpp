@@ -41,7 +41,7 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
       continue;
     }
     const uint32_t short_by = len - m.pkt_len;
-    if (m.nb_segs + (short_by != 0) > q.size - (q.produced - q.done)) break;
+    if (m.nb_segs + uint32_t{short_by != 0} > q.size - (q.produced - q.done)) break;
     const uint32_t pkt_len = m.pkt_len;
     for (rte_mbuf* s = &m; s;) {
       rte_mbuf* next = s->next;
