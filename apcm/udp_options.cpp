@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "apcm/udp_options.h"
 
-#include <cstring>
-
 namespace apcm {
 
 namespace {
 
 constexpr uint8_t kEndOfList = 0, kNoOperation = 1, kExperimental = 127;
 constexpr uint8_t kIpUdp = 17;
-constexpr uint32_t kUdpHeader = 8;
+constexpr uint32_t kIpv4Header = 20, kIpv6Header = 40, kUdpHeader = 8;
 
 /// Ones-complement sum of 16-bit words; an odd last octet counts as the high half of a word.
 uint32_t sum_words(const uint8_t* p, uint32_t n) {
@@ -73,13 +71,15 @@ void write_surplus(uint8_t* ip, const Surplus& layout, const Block& block, uint1
 
 void set_stamp(uint8_t* ip, const Surplus& layout, Stamp stamp) {
   uint8_t* at = ip + layout.stamp();
-  uint32_t sum = static_cast<uint16_t>(~get_be16(ip + layout.checksum));
+  uint32_t change = 0;
   for (int i = 0; i < 4; ++i) {
     const auto fresh = static_cast<uint16_t>(stamp.v >> (48 - 16 * i));
-    sum += static_cast<uint16_t>(~get_be16(at + 2 * i)) + fresh;
+    change += static_cast<uint16_t>(~get_be16(at + 2 * i)) + uint32_t{fresh};
     put_be16(at + 2 * i, fresh);
   }
-  put_be16(ip + layout.checksum, complement(sum));
+  uint32_t mend = fold(change);
+  if (layout.stamp() % 2 != 0) mend = (mend & 0xFF) << 8 | mend >> 8;  // RFC 1071 section 2, byte order independence
+  put_be16(ip + layout.checksum, complement(static_cast<uint16_t>(~get_be16(ip + layout.checksum)) + mend));
 }
 
 const char* to_string(OptionStatus status) {
@@ -90,11 +90,18 @@ const char* to_string(OptionStatus status) {
 
 Parsed parse_datagram(std::span<const uint8_t> ip, uint16_t experiment) {
   Parsed out;
-  if (ip.size() < 20 || ip[0] >> 4 != 4) return out;
-  const uint32_t header = (ip[0] & 15u) * 4, total = get_be16(&ip[2]);
-  if (ip[9] != kIpUdp || (get_be16(&ip[6]) & 0x3FFF) != 0) return out;
+  if (ip.size() < kIpv4Header) return out;
+  uint32_t header = kIpv6Header, total = 0;
+  if (ip[0] >> 4 == 4) {
+    if (ip[9] != kIpUdp || (get_be16(&ip[6]) & 0x3FFF) != 0) return out;
+    header = (ip[0] & 15u) * 4;
+    total = get_be16(&ip[2]);
+  } else {
+    if (ip[0] >> 4 != 6 || ip[6] != kIpUdp) return out;
+    total = kIpv6Header + get_be16(&ip[4]);
+  }
   out.status = OptionStatus::kTruncated;
-  if (header < 20 || total > ip.size() || total < header + kUdpHeader) return out;
+  if (header < kIpv4Header || total > ip.size() || total < header + kUdpHeader) return out;
   const uint32_t udp = get_be16(&ip[header + 4]);
   if (udp < kUdpHeader || udp > total - header) return out;
   out.source_port = get_be16(&ip[header]);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 using namespace apcm;
@@ -84,6 +86,61 @@ TEST_CASE("mending the checksum for a new stamp equals writing the area anew") {
   }
 }
 
+TEST_CASE("a sum that makes the checksum zero is written and mended as 0xFFFF, and read as good") {
+  // Choose the session so that all words but OCS, and the length, sum to 0xFFFF: then OCS is zero, which means "none".
+  Block block = kBlock;
+  block.session = 0;
+  auto ip = datagram(6, block);
+  const Surplus s = surplus(20, 14);
+  // OCS is ~sum; a session of that value brings the sum to 0xFFFF.
+  block.session = get_be16(&ip[s.checksum]);
+  ip = datagram(6, block);
+  REQUIRE(get_be16(&ip[s.checksum]) == 0xFFFF);
+  REQUIRE(parse_datagram(ip).status == OptionStatus::kFound);
+  // From there to another stamp and back again, by mending alone.
+  const auto zero_checksum = ip;
+  set_stamp(ip.data(), s, {0});
+  REQUIRE(parse_datagram(ip).status == OptionStatus::kFound);
+  set_stamp(ip.data(), s, block.sent);
+  REQUIRE(ip == zero_checksum);
+  // The stamp it has already.
+  set_stamp(ip.data(), s, block.sent);
+  REQUIRE(ip == zero_checksum);
+}
+
+TEST_CASE("an OCS of zero is refused, as nothing protects the block then") {
+  auto ip = datagram(6, kBlock);
+  put_be16(&ip[surplus(20, 14).checksum], 0);
+  REQUIRE(parse_datagram(ip).status == OptionStatus::kBadChecksum);
+}
+
+TEST_CASE("a set octet where the aligning zero should be makes the options bad") {
+  auto ip = datagram(5, kBlock);  // 20 + 8 + 5 is odd
+  ip[33] = 1;
+  REQUIRE(parse_datagram(ip).status == OptionStatus::kBadChecksum);
+}
+
+TEST_CASE("a block in IPv6, or behind IPv4 options, is found") {
+  const auto v4 = datagram(10, kBlock);
+  for (const uint32_t header : {24u, 60u, 40u}) {
+    const bool v6 = header == 40;
+    const Surplus s = surplus(header, 18);
+    std::vector<uint8_t> ip(header);
+    ip.insert(ip.end(), v4.begin() + 20, v4.end());
+    REQUIRE(ip.size() == s.end);
+    write_surplus(ip.data(), s, kBlock);
+    ip[0] = v6 ? 0x60 : static_cast<uint8_t>(0x40 | header / 4);
+    ip[v6 ? 6 : 9] = 17;
+    put_be16(&ip[v6 ? 4 : 2], v6 ? s.end - 40 : s.end);
+    const Parsed p = parse_datagram(ip);
+    REQUIRE(p.status == OptionStatus::kFound);
+    REQUIRE(p.payload.size() == 10);
+    REQUIRE(p.block.sequence == kBlock.sequence);
+    ip.pop_back();
+    REQUIRE(parse_datagram(ip).status == OptionStatus::kTruncated);
+  }
+}
+
 TEST_CASE("a flipped bit in the area is found by the checksum and the payload is still delivered") {
   const auto good = datagram(11, kBlock);
   const Surplus s = surplus(20, 19);
@@ -119,20 +176,77 @@ TEST_CASE("a datagram without surplus has a payload and says so; another protoco
   REQUIRE(parse_datagram(ip).status == OptionStatus::kNotUdp);
 }
 
-TEST_CASE("other options before ours are stepped over; a foreign experiment is not ours") {
-  // NOP, an unknown option of length 4, then ours.
+namespace {
+
+/// A datagram whose surplus area has these options.
+std::vector<uint8_t> with_options(const std::vector<uint8_t>& options) {
   auto ip = datagram(4, kBlock);
   const Surplus s = surplus(20, 12);
-  std::vector<uint8_t> area(ip.begin() + s.checksum + 2, ip.end());
-  area.insert(area.begin(), {1, 1, 200, 4, 9, 9});
   ip.resize(s.checksum + 2);
-  ip.insert(ip.end(), area.begin(), area.end());
+  ip.insert(ip.end(), options.begin(), options.end());
   put_be16(&ip[2], static_cast<uint32_t>(ip.size()));
   put_be16(&ip[s.checksum], 0);
-  uint32_t sum = static_cast<uint32_t>(ip.size()) - s.begin;
-  for (size_t i = s.checksum; i < ip.size(); i += 2) sum += ip[i] * 256u + ip[i + 1];
-  while (sum >> 16) sum = (sum & 0xFFFF) + (sum >> 16);
-  put_be16(&ip[s.checksum], ~sum & 0xFFFF);
+  const Surplus area{s.begin, s.checksum, 0, static_cast<uint32_t>(ip.size())};
+  put_be16(&ip[s.checksum], static_cast<uint16_t>(~whole_sum(ip, area)));
+  return ip;
+}
+/// Our option behind others.
+std::vector<uint8_t> then_ours(std::vector<uint8_t> before) {
+  before.insert(before.end(), {127, 20, 0xA9, 0xCB});
+  before.resize(before.size() + Block::kOctets);
+  kBlock.encode(&before[before.size() - Block::kOctets]);
+  return before;
+}
+
+}  // namespace
+
+TEST_CASE("other options before ours are stepped over; a foreign experiment is not ours") {
+  // No-operations, an unknown option of length 4, one of extended length 6 (RFC 9868 section 10), a foreign experiment.
+  const auto ip = with_options(then_ours({1, 1, 66, 4, 9, 9, 66, 255, 0, 6, 9, 9, 127, 4, 0x12, 0x34}));
   REQUIRE(parse_datagram(ip).status == OptionStatus::kFound);
-  REQUIRE(parse_datagram(ip, 0x1234).status == OptionStatus::kNoBlock);
+  REQUIRE(parse_datagram(ip, 0x4321).status == OptionStatus::kNoBlock);
+  REQUIRE(parse_datagram(ip, 0x1234).status == OptionStatus::kMalformed);  // its option has no block in it
+}
+
+TEST_CASE("a block behind the end of the list is none") {
+  REQUIRE(parse_datagram(with_options(then_ours({0}))).status == OptionStatus::kNoBlock);
+}
+
+TEST_CASE("options with a length too small, too large or missing are malformed") {
+  for (const std::vector<uint8_t>& options : std::vector<std::vector<uint8_t>>{{66, 0},
+                                                                               {66, 1},
+                                                                               {66, 3},
+                                                                               {66},
+                                                                               {1, 66},
+                                                                               {66, 255, 0},
+                                                                               {66, 255, 0, 3},
+                                                                               {66, 255, 1, 0},
+                                                                               {127, 20, 0xA9, 0xCB}})
+    REQUIRE(parse_datagram(with_options(options)).status == OptionStatus::kMalformed);
+}
+
+TEST_CASE("a stamp at an odd offset, as others may send it, is mended too") {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 1000; ++i) {
+    auto ip = with_options(then_ours({1}));
+    const Surplus layout = parse_datagram(ip).layout;
+    REQUIRE(layout.stamp() % 2 == 1);
+    const Stamp stamp{random()};
+    set_stamp(ip.data(), layout, stamp);
+    REQUIRE(whole_sum(ip, layout) == 0xFFFF);
+    REQUIRE(parse_datagram(ip).block.sent == stamp);
+  }
+}
+
+TEST_CASE("every status is counted by itself and has a name of its own") {
+  OptionCounters counters;
+  counters.count(OptionStatus::kFound);
+  counters.count(OptionStatus::kMalformed);
+  counters.count(OptionStatus::kMalformed);
+  REQUIRE(counters[OptionStatus::kFound] == 1);
+  REQUIRE(counters[OptionStatus::kMalformed] == 2);
+  REQUIRE(counters[OptionStatus::kNoBlock] == 0);
+  std::set<std::string> names;
+  for (size_t i = 0; i < counters.by_status.size(); ++i) names.insert(to_string(static_cast<OptionStatus>(i)));
+  REQUIRE(names.size() == counters.by_status.size());
 }
