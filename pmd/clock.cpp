@@ -55,6 +55,7 @@ int timesync_disable(rte_eth_dev* dev) {
 }
 
 int timesync_read_rx(rte_eth_dev* dev, timespec* time, uint32_t) {
+  if (!primary()) return -EPERM;
   Adapter& adapter = *adapter_of(dev);
   if (!adapter.rx_ptp_valid) return -EINVAL;
   adapter.rx_ptp_valid = false;
@@ -63,6 +64,7 @@ int timesync_read_rx(rte_eth_dev* dev, timespec* time, uint32_t) {
 }
 
 int timesync_read_tx(rte_eth_dev* dev, timespec* time) {
+  if (!primary()) return -EPERM;
   Adapter& adapter = *adapter_of(dev);
   const uint32_t count = adapter.device->read(hw::kTxStampCount);
   if (count == adapter.tx_latched) return -EINVAL;
@@ -73,6 +75,7 @@ int timesync_read_tx(rte_eth_dev* dev, timespec* time) {
 }
 
 int timesync_adjust(rte_eth_dev* dev, int64_t delta_ns) {
+  if (!primary()) return -EPERM;
   const bool back = delta_ns < 0;
   const uint64_t step = ns_to_stamp(back ? -static_cast<uint64_t>(delta_ns) : static_cast<uint64_t>(delta_ns));
   command(*adapter_of(dev)->device, back ? 0 - step : step, hw::kCmdPhcAdd);
@@ -80,11 +83,13 @@ int timesync_adjust(rte_eth_dev* dev, int64_t delta_ns) {
 }
 
 int timesync_read_time(rte_eth_dev* dev, timespec* time) {
+  if (!primary()) return -EPERM;
   *time = to_timespec(read_phc(*adapter_of(dev)->device));
   return 0;
 }
 
 int timesync_write_time(rte_eth_dev* dev, const timespec* time) {
+  if (!primary()) return -EPERM;
   if (time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= 1'000'000'000) return -EINVAL;
   command(*adapter_of(dev)->device,
           ns_to_stamp(static_cast<uint64_t>(time->tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time->tv_nsec)),

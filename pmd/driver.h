@@ -37,12 +37,22 @@ struct StampField {
   uint16_t csum_offset;
 };
 
+/// What the queues counted that are gone: setting a queue up anew must not lose a packet.
+struct RxCounts {
+  uint64_t packets, bytes, nombuf, too_long;
+};
+struct TxCounts {
+  uint64_t packets, bytes, errors;
+};
+
 /// Counters at the last stats_reset; what secondaries may read.
 struct Shared {
   uint64_t card[hw::kCounters];       ///< of the card, as last seen by the primary
   uint64_t card_base[hw::kCounters];  ///< at the last reset of the statistics
   uint64_t rx_stop_drops;             ///< received but thrown away when the port stopped
   uint64_t rx_carried, tx_carried;    ///< in flight at the last reset: they count on both sides after it
+  RxCounts rx_past;                   ///< of queues since released
+  TxCounts tx_past;
 };
 
 struct Adapter;
@@ -68,7 +78,7 @@ struct RxQueue {
   uint32_t size, seen, posted;  ///< descriptors
   rte_mbuf *head, *tail;        ///< frame whose last buffer has not come yet
   // --- statistics
-  uint64_t packets, bytes, nombuf, too_long, sequence_gaps;
+  RxCounts count;
   uint16_t nb_desc, port_id;
   bool deferred;
 };
@@ -88,7 +98,8 @@ struct TxQueue {
   uint8_t* zeros;
   uint32_t size, seen, done;
   // --- statistics
-  uint64_t packets, bytes, errors;
+  TxCounts count;
+  uint32_t warned;  ///< bit per TxRefusal: it was told
   uint16_t nb_desc;
   uint32_t polled;
   bool deferred;
@@ -96,6 +107,7 @@ struct TxQueue {
 
 /// The primary's side of a port: C++ objects that no other process may touch.
 struct Adapter {
+  std::shared_ptr<const uint64_t> epoch;  ///< clock=tsc: Unix second at which the time of the wire began
   std::unique_ptr<Device> device;
   hw::PortConfig config;
   rte_eth_dev* dev = nullptr;
@@ -112,6 +124,12 @@ struct Adapter {
 
 inline Adapter* adapter_of(rte_eth_dev* dev) { return static_cast<Adapter*>(dev->process_private); }
 inline Shared* shared_of(rte_eth_dev* dev) { return static_cast<Shared*>(dev->data->dev_private); }
+inline RxQueue* rxq(rte_eth_dev* dev) {
+  return dev->data->nb_rx_queues ? static_cast<RxQueue*>(dev->data->rx_queues[0]) : nullptr;
+}
+inline TxQueue* txq(rte_eth_dev* dev) {
+  return dev->data->nb_tx_queues ? static_cast<TxQueue*>(dev->data->tx_queues[0]) : nullptr;
+}
 inline bool primary() { return rte_eal_process_type() == RTE_PROC_PRIMARY; }
 
 constexpr uint64_t stamp_to_ns(uint64_t stamp) {
@@ -135,9 +153,30 @@ void rx_queue_reset(RxQueue& q);
 void tx_queue_reset(TxQueue& q);
 /// Throws away what the card has delivered; returns the number of frames.
 uint64_t rx_queue_drain(RxQueue& q);
+int rx_queue_start(rte_eth_dev*, uint16_t);
+int rx_queue_stop(rte_eth_dev*, uint16_t);
+int tx_queue_start(rte_eth_dev*, uint16_t);
+int tx_queue_stop(rte_eth_dev*, uint16_t);
+int tx_done_cleanup(void* queue, uint32_t);
+int rx_descriptor_status(void* queue, uint16_t offset);
+uint32_t rx_queue_count(void* queue);
+int tx_descriptor_status(void* queue, uint16_t offset);
+
+// ethdev.cpp
+int set_control(rte_eth_dev* dev, uint32_t bit, bool on);
+
+// tx_request.cpp
+/// Why a packet cannot go.
+enum class TxRefusal : uint8_t { kNone, kLength, kSegments, kStampOffset, kChecksumOffset };
+/// Fills in what a packet's flags ask of the card, or says why the card could not do it. head.len is set.
+TxRefusal tx_request(const TxQueue& q, const rte_mbuf& m, hw::TxRecord& head);
+/// Ring mode: can the descriptors hold these segments?
+TxRefusal tx_segments(const TxQueue& q, const rte_mbuf& m);
+/// Counts a packet that cannot go; the first of each cause is told in the log.
+void tx_refuse(TxQueue& q, TxRefusal why);
+uint16_t tx_prepare(void* queue, rte_mbuf** pkts, uint16_t n);
 
 // stream.cpp, ring.cpp
-bool tx_request(TxQueue& q, const rte_mbuf& m, uint32_t len, hw::TxRecord& head);
 void select_bursts(rte_eth_dev* dev);
 uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n);
 uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n);

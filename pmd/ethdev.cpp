@@ -7,9 +7,9 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include <bit>
 #include <cstring>
 #include <ctime>
+#include <map>
 #include <new>
 
 #include "driver.h"
@@ -19,17 +19,18 @@ namespace awing::pmd {
 
 RTE_LOG_REGISTER_SUFFIX(log_type, driver, NOTICE);
 
+int set_control(rte_eth_dev* dev, uint32_t bit, bool on) {
+  if (!primary()) return -EPERM;
+  Adapter& adapter = *adapter_of(dev);
+  adapter.control = on ? adapter.control | bit : adapter.control & ~bit;
+  adapter.device->write(hw::kControl, adapter.control);
+  return 0;
+}
+
 namespace {
 
 constexpr uint64_t kLinkCheckUs = 20'000;
 constexpr int kQuietPolls = 400'000;  // register reads to wait for at most; each lets 50 ns and more pass
-
-RxQueue* rxq(rte_eth_dev* dev) {
-  return dev->data->nb_rx_queues ? static_cast<RxQueue*>(dev->data->rx_queues[0]) : nullptr;
-}
-TxQueue* txq(rte_eth_dev* dev) {
-  return dev->data->nb_tx_queues ? static_cast<TxQueue*>(dev->data->tx_queues[0]) : nullptr;
-}
 
 void write64(Device& device, uint32_t reg, uint64_t value) {
   device.write(reg, static_cast<uint32_t>(value));
@@ -59,23 +60,18 @@ void watch(void* arg) {
   auto* dev = static_cast<rte_eth_dev*>(arg);
   Adapter& adapter = *adapter_of(dev);
   if (!dev->data->dev_started) return;
-  // A card works on when the application does not look; in virtual time it is the application that moves the time.
-  if (!adapter.device->virtual_time()) adapter.device->poll(0, 0);
-  refresh(adapter);
+  // A card works on when the application does not look. In virtual time it is the application that moves the time, and
+  // a look at the counters could make one of its polls find the model busy: the run would not be repeatable.
+  if (!adapter.device->virtual_time()) {
+    adapter.device->poll(0, 0);
+    refresh(adapter);
+  }
   if (link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc)
     rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
   rte_eal_alarm_set(kLinkCheckUs, watch, arg);
 }
 
 // --- modes --------------------------------------------------------------------------------------------------------
-
-int set_control(rte_eth_dev* dev, uint32_t bit, bool on) {
-  if (!primary()) return -EPERM;
-  Adapter& adapter = *adapter_of(dev);
-  adapter.control = on ? adapter.control | bit : adapter.control & ~bit;
-  adapter.device->write(hw::kControl, adapter.control);
-  return 0;
-}
 
 int promiscuous_enable(rte_eth_dev* dev) { return set_control(dev, hw::kCtlPromiscuous, true); }
 int promiscuous_disable(rte_eth_dev* dev) { return set_control(dev, hw::kCtlPromiscuous, false); }
@@ -146,6 +142,7 @@ int prepare_rx(rte_eth_dev* dev, RxQueue& q) {
   const uint64_t offloads = dev->data->dev_conf.rxmode.offloads;
   rx_queue_reset(q);
   q.scatter = (offloads & RTE_ETH_RX_OFFLOAD_SCATTER) != 0;
+  dev->data->scattered_rx = q.scatter;
   q.ptp = adapter.ptp;
   q.stamp_field = -1;
   if (offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP &&
@@ -259,9 +256,9 @@ int dev_close(rte_eth_dev* dev) {
   if (!adapter) return 0;
   if (dev->data->dev_started) dev_stop(dev);
   rte_eal_alarm_cancel(watch, dev);
+  adapter->device.reset();  // before the memory it may write to
   for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) rx_queue_release(dev, i);
   for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) tx_queue_release(dev, i);
-  adapter->device.reset();
   rte_free(adapter->status);
   dev->process_private = nullptr;
   delete adapter;
@@ -272,76 +269,6 @@ int dev_reset(rte_eth_dev* dev) {
   if (!primary()) return -EPERM;
   if (dev->data->dev_started) return dev_stop(dev);
   return reset_card(*adapter_of(dev));
-}
-
-// --- queues at run time -------------------------------------------------------------------------------------------
-
-int rx_queue_start(rte_eth_dev* dev, uint16_t) {
-  rxq(dev)->started = true;
-  dev->data->rx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
-  return set_control(dev, hw::kCtlRxEnable, true);
-}
-
-int rx_queue_stop(rte_eth_dev* dev, uint16_t) {
-  rxq(dev)->started = false;
-  dev->data->rx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
-  return set_control(dev, hw::kCtlRxEnable, false);  // frames that come now are counted as missed
-}
-
-int tx_queue_start(rte_eth_dev* dev, uint16_t) {
-  txq(dev)->started = true;
-  dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
-  return 0;
-}
-
-int tx_queue_stop(rte_eth_dev* dev, uint16_t) {
-  txq(dev)->started = false;  // what was accepted still goes out; no more is accepted
-  dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
-  return 0;
-}
-
-int tx_done_cleanup(void* queue, uint32_t) {
-  auto* q = static_cast<TxQueue*>(queue);
-  if (!q->cpls) return 0;  // streams free at once
-  const uint32_t before = q->done;
-  tx_reap(*q);
-  return static_cast<int>(q->done - before);
-}
-
-int rx_descriptor_status(void* queue, uint16_t offset) {
-  const auto* q = static_cast<RxQueue*>(queue);
-  if (offset >= q->nb_desc) return -EINVAL;
-  if (q->cpls) {
-    const uint32_t at = q->seen + offset;
-    const bool phase = (q->cpls[at & (q->size - 1)].flags & hw::kRxPhase) != 0;
-    return phase == ((at / q->size) % 2 == 0) ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;
-  }
-  uint32_t at = q->consumed;
-  for (uint16_t i = 0; q->status->rx_produced - at >= sizeof(hw::RxRecord); ++i) {
-    const auto* head = reinterpret_cast<const hw::RxRecord*>(q->stream + (at & q->mask));
-    at += hw::record_bytes(head->len);
-    if (i == offset && static_cast<int32_t>(q->status->rx_produced - at) >= 0) return RTE_ETH_RX_DESC_DONE;
-  }
-  return RTE_ETH_RX_DESC_AVAIL;
-}
-
-uint32_t rx_queue_count(void* queue) {
-  uint16_t n = 0;
-  const auto* q = static_cast<RxQueue*>(queue);
-  while (n < q->nb_desc && rx_descriptor_status(queue, n) == RTE_ETH_RX_DESC_DONE) ++n;
-  return n;
-}
-
-int tx_descriptor_status(void* queue, uint16_t offset) {
-  auto* q = static_cast<TxQueue*>(queue);
-  if (offset >= q->nb_desc) return -EINVAL;
-  if (q->cpls) {
-    tx_reap(*q);
-    return offset < q->produced - q->done ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
-  }
-  // A stream has octets, not descriptors: one stands for an equal share of it.
-  const uint64_t used = q->produced - q->status->tx_fetched;
-  return uint64_t{offset} * (q->mask + 1) / q->nb_desc < used ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
 }
 
 // --- what the port is ---------------------------------------------------------------------------------------------
@@ -363,7 +290,6 @@ int dev_infos_get(rte_eth_dev* dev, rte_eth_dev_info* info) {
   info->rx_desc_lim.nb_min = info->tx_desc_lim.nb_min = 64;
   info->rx_desc_lim.nb_align = info->tx_desc_lim.nb_align = 64;
   info->default_rxportconf = info->default_txportconf = {32, 512, 1};
-  info->dev_capa = RTE_ETH_DEV_CAPA_RUNTIME_RX_QUEUE_SETUP * 0;
   return 0;
 }
 
@@ -486,7 +412,6 @@ void set_functions(rte_eth_dev* dev) {
   dev->rx_queue_count = rx_queue_count;
   dev->rx_descriptor_status = rx_descriptor_status;
   dev->tx_descriptor_status = tx_descriptor_status;
-  dev->tx_pkt_prepare = nullptr;
   select_bursts(dev);
 }
 
@@ -496,6 +421,17 @@ rte_ether_addr default_mac(const char* name) {
   for (const char* c = name; *c; ++c) h = (h ^ static_cast<uint8_t>(*c)) * 0x01000193;
   return {{0x02, 0x41, static_cast<uint8_t>(h >> 24), static_cast<uint8_t>(h >> 16), static_cast<uint8_t>(h >> 8),
            static_cast<uint8_t>(h)}};
+}
+
+/// Unix second at which the time of a wire begins. Ports on one cable share their time, so the second one, whenever it
+/// comes, starts its clock from the same second as the first.
+std::shared_ptr<const uint64_t> epoch_of(const std::string& wire) {
+  static std::map<std::string, std::weak_ptr<const uint64_t>> wires;
+  const bool cable = wire != "loop" && !wire.starts_with("pcap:");
+  auto epoch = cable ? wires[wire].lock() : nullptr;
+  if (!epoch) epoch = std::make_shared<const uint64_t>(std::time(nullptr));
+  if (cable) wires[wire] = epoch;
+  return epoch;
 }
 
 int probe_secondary(rte_vdev_device* vdev) {
@@ -514,8 +450,10 @@ int probe_primary(rte_vdev_device* vdev) {
   rte_ether_addr mac = default_mac(name);
   if (int status = parse_devargs(rte_vdev_device_args(vdev), *adapter, mac); status != 0) return status;
   adapter->config.tsc_hz = rte_get_tsc_hz();
-  if (adapter->config.clock == hw::ClockMode::kTsc)
-    adapter->config.card.phc_start = static_cast<uint64_t>(std::time(nullptr));
+  if (adapter->config.clock == hw::ClockMode::kTsc) {
+    adapter->epoch = epoch_of(adapter->config.wire);
+    adapter->config.card.phc_start = *adapter->epoch;
+  }
   adapter->ring = adapter->config.card.ring_mode;
   adapter->control = adapter->ring ? uint32_t{hw::kCtlRingMode} : 0;
   auto port = hw::Port::open(adapter->config);

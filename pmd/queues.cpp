@@ -13,6 +13,7 @@ namespace awing::pmd {
 namespace {
 
 constexpr uint32_t kLeastTxStream = 64 * 1024, kLeastRxStream = 128 * 1024;
+constexpr uint32_t kMostRxBuffer = 16384;  // RxDescriptor::len
 
 template <typename T>
 T* allocate(const char* what, size_t bytes, unsigned socket, unsigned align = RTE_CACHE_LINE_SIZE) {
@@ -30,6 +31,7 @@ void free_bufs(rte_mbuf** bufs, uint32_t n) {
 
 int rx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned socket, const rte_eth_rxconf* conf,
                    rte_mempool* pool) {
+  if (!primary()) return -EPERM;
   Adapter& adapter = *adapter_of(dev);
   rx_queue_release(dev, index);
   auto* q = allocate<RxQueue>("awing_rxq", sizeof(RxQueue), socket);
@@ -43,7 +45,9 @@ int rx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
   q->port_id = dev->data->port_id;
   q->deferred = conf->rx_deferred_start != 0;
   if (adapter.ring) {
+    nb_desc = q->nb_desc = std::bit_ceil(nb_desc);  // the card's rings are powers of two
     q->size = nb_desc;
+    q->room = std::min(q->room, kMostRxBuffer);
     q->descs = allocate<hw::RxDescriptor>("awing_rxd", nb_desc * sizeof(hw::RxDescriptor), socket, 4096);
     q->cpls = allocate<hw::RxCompletion>("awing_rxc", nb_desc * sizeof(hw::RxCompletion), socket, 4096);
     q->bufs = allocate<rte_mbuf*>("awing_rxb", nb_desc * sizeof(rte_mbuf*), socket);
@@ -60,6 +64,7 @@ int rx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
 }
 
 int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned socket, const rte_eth_txconf* conf) {
+  if (!primary()) return -EPERM;
   Adapter& adapter = *adapter_of(dev);
   tx_queue_release(dev, index);
   auto* q = allocate<TxQueue>("awing_txq", sizeof(TxQueue), socket);
@@ -69,8 +74,11 @@ int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
   q->status = adapter.status;
   q->nb_desc = nb_desc;
   q->deferred = conf->tx_deferred_start != 0;
-  q->fast_free = ((conf->offloads | dev->data->dev_conf.txmode.offloads) & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+  // Quick release puts whole buffers back as they are: not those that were chained.
+  const uint64_t offloads = conf->offloads | dev->data->dev_conf.txmode.offloads;
+  q->fast_free = (offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) && !(offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
   if (adapter.ring) {
+    nb_desc = q->nb_desc = std::bit_ceil(nb_desc);
     q->size = nb_desc;
     q->descs = allocate<hw::TxDescriptor>("awing_txd", nb_desc * sizeof(hw::TxDescriptor), socket, 4096);
     q->cpls = allocate<hw::TxCompletion>("awing_txc", nb_desc * sizeof(hw::TxCompletion), socket, 4096);
@@ -89,8 +97,11 @@ int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
 
 void rx_queue_release(rte_eth_dev* dev, uint16_t index) {
   auto* q = static_cast<RxQueue*>(dev->data->rx_queues[index]);
-  if (!q) return;
+  if (!q || !primary()) return;
   dev->data->rx_queues[index] = nullptr;
+  RxCounts& past = shared_of(dev)->rx_past;
+  past = {past.packets + q->count.packets, past.bytes + q->count.bytes, past.nombuf + q->count.nombuf,
+          past.too_long + q->count.too_long};
   free_bufs(q->bufs, q->size);
   rte_pktmbuf_free(q->head);
   rte_free(q->stream);
@@ -102,8 +113,10 @@ void rx_queue_release(rte_eth_dev* dev, uint16_t index) {
 
 void tx_queue_release(rte_eth_dev* dev, uint16_t index) {
   auto* q = static_cast<TxQueue*>(dev->data->tx_queues[index]);
-  if (!q) return;
+  if (!q || !primary()) return;
   dev->data->tx_queues[index] = nullptr;
+  TxCounts& past = shared_of(dev)->tx_past;
+  past = {past.packets + q->count.packets, past.bytes + q->count.bytes, past.errors + q->count.errors};
   free_bufs(q->bufs, q->size);
   rte_free(q->stream);
   rte_free(q->descs);
@@ -173,6 +186,81 @@ uint64_t rx_queue_drain(RxQueue& q) {
   }
   if (q.consumed != q.told) q.adapter->device->rx_doorbell(q.told = q.consumed);
   return frames;
+}
+
+// --- queues at run time -------------------------------------------------------------------------------------------
+
+int rx_queue_start(rte_eth_dev* dev, uint16_t) {
+  if (!primary()) return -EPERM;
+  rxq(dev)->started = true;
+  dev->data->rx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
+  return set_control(dev, hw::kCtlRxEnable, true);
+}
+
+int rx_queue_stop(rte_eth_dev* dev, uint16_t) {
+  if (!primary()) return -EPERM;
+  rxq(dev)->started = false;
+  dev->data->rx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
+  return set_control(dev, hw::kCtlRxEnable, false);  // frames that come now are counted as missed
+}
+
+int tx_queue_start(rte_eth_dev* dev, uint16_t) {
+  if (!primary()) return -EPERM;
+  txq(dev)->started = true;
+  dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STARTED;
+  return 0;
+}
+
+int tx_queue_stop(rte_eth_dev* dev, uint16_t) {
+  if (!primary()) return -EPERM;
+  txq(dev)->started = false;  // what was accepted still goes out; no more is accepted
+  dev->data->tx_queue_state[0] = RTE_ETH_QUEUE_STATE_STOPPED;
+  return 0;
+}
+
+int tx_done_cleanup(void* queue, uint32_t) {
+  if (!primary()) return -EPERM;
+  auto* q = static_cast<TxQueue*>(queue);
+  if (!q->cpls) return 0;  // streams free at once
+  const uint32_t before = q->done;
+  tx_reap(*q);
+  return static_cast<int>(q->done - before);
+}
+
+int rx_descriptor_status(void* queue, uint16_t offset) {
+  const auto* q = static_cast<RxQueue*>(queue);
+  if (offset >= q->nb_desc) return -EINVAL;
+  if (q->cpls) {
+    const uint32_t at = q->seen + offset;
+    const bool phase = (q->cpls[at & (q->size - 1)].flags & hw::kRxPhase) != 0;
+    return phase == ((at / q->size) % 2 == 0) ? RTE_ETH_RX_DESC_DONE : RTE_ETH_RX_DESC_AVAIL;
+  }
+  uint32_t at = q->consumed;
+  for (uint16_t i = 0; q->status->rx_produced - at >= sizeof(hw::RxRecord); ++i) {
+    const auto* head = reinterpret_cast<const hw::RxRecord*>(q->stream + (at & q->mask));
+    at += hw::record_bytes(head->len);
+    if (i == offset && static_cast<int32_t>(q->status->rx_produced - at) >= 0) return RTE_ETH_RX_DESC_DONE;
+  }
+  return RTE_ETH_RX_DESC_AVAIL;
+}
+
+uint32_t rx_queue_count(void* queue) {
+  uint16_t n = 0;
+  const auto* q = static_cast<RxQueue*>(queue);
+  while (n < q->nb_desc && rx_descriptor_status(queue, n) == RTE_ETH_RX_DESC_DONE) ++n;
+  return n;
+}
+
+int tx_descriptor_status(void* queue, uint16_t offset) {
+  auto* q = static_cast<TxQueue*>(queue);
+  if (offset >= q->nb_desc) return -EINVAL;
+  if (q->cpls) {
+    if (primary()) tx_reap(*q);  // the buffers are the primary's to free
+    return offset < q->produced - q->done ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
+  }
+  // A stream has octets, not descriptors: one stands for an equal share of it.
+  const uint64_t used = q->produced - q->status->tx_fetched;
+  return uint64_t{offset} * (q->mask + 1) / q->nb_desc < used ? RTE_ETH_TX_DESC_FULL : RTE_ETH_TX_DESC_DONE;
 }
 
 }  // namespace awing::pmd

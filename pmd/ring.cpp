@@ -33,10 +33,10 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     rte_mbuf& m = *pkts[i];
     const uint32_t len = std::max(m.pkt_len, hw::kMinFrame);
     hw::TxRecord head{static_cast<uint16_t>(len), 0, 0, hw::kNoChecksum, 0};
-    bool empty = false;
-    for (const rte_mbuf* s = &m; s; s = s->next) empty |= s->data_len == 0;
-    if (m.pkt_len > hw::kMaxFrameAny || empty || ((m.ol_flags & q.special) && !tx_request(q, m, len, head))) {
-      ++q.errors;
+    TxRefusal why = tx_request(q, m, head);
+    if (why == TxRefusal::kNone) why = tx_segments(q, m);
+    if (why != TxRefusal::kNone) [[unlikely]] {
+      tx_refuse(q, why);
       rte_pktmbuf_free(&m);
       continue;
     }
@@ -67,8 +67,8 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
                        0,
                        0};
     }
-    ++q.packets;
-    q.bytes += pkt_len;
+    ++q.count.packets;
+    q.count.bytes += pkt_len;
   }
   if (q.produced != before) q.adapter->device->tx_doorbell(q.produced);
   q.polled += i;
@@ -89,7 +89,7 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     if (((flags & hw::kRxPhase) != 0) != ((q.seen / q.size) % 2 == 0)) break;
     rte_mbuf* fresh = rte_mbuf_raw_alloc(q.pool);
     if (!fresh) {  // the completion stays where it is
-      ++q.nombuf;
+      ++q.count.nombuf;
       break;
     }
     rte_mbuf* m = q.bufs[slot];
@@ -115,7 +115,7 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     m = q.head;
     q.head = q.tail = nullptr;
     if (m->nb_segs > 1 && !q.scatter) {
-      ++q.too_long;
+      ++q.count.too_long;
       rte_pktmbuf_free(m);
       continue;
     }
@@ -132,8 +132,8 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
         q.adapter->rx_ptp_valid = true;
       }
     }
-    ++q.packets;
-    q.bytes += m->pkt_len;
+    ++q.count.packets;
+    q.count.bytes += m->pkt_len;
     pkts[got++] = m;
   }
   q.polled = got;

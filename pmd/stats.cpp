@@ -16,18 +16,26 @@ namespace {
 
 uint64_t card(const Shared& s, hw::Counter c) { return s.card[c] - s.card_base[c]; }
 
-RxQueue* rxq(rte_eth_dev* dev) {
-  return dev->data->nb_rx_queues ? static_cast<RxQueue*>(dev->data->rx_queues[0]) : nullptr;
+/// With those of queues that were released.
+RxCounts rx_counts(rte_eth_dev* dev) {
+  RxCounts n = shared_of(dev)->rx_past;
+  if (const RxQueue* q = rxq(dev))
+    n = {n.packets + q->count.packets, n.bytes + q->count.bytes, n.nombuf + q->count.nombuf,
+         n.too_long + q->count.too_long};
+  return n;
 }
-TxQueue* txq(rte_eth_dev* dev) {
-  return dev->data->nb_tx_queues ? static_cast<TxQueue*>(dev->data->tx_queues[0]) : nullptr;
+TxCounts tx_counts(rte_eth_dev* dev) {
+  TxCounts n = shared_of(dev)->tx_past;
+  if (const TxQueue* q = txq(dev))
+    n = {n.packets + q->count.packets, n.bytes + q->count.bytes, n.errors + q->count.errors};
+  return n;
 }
 
-uint64_t rx_in_flight(const Shared& s, const RxQueue* q) {
-  return card(s, hw::kRxFrames) + s.rx_carried - (q ? q->packets + q->too_long : 0) - s.rx_stop_drops;
+uint64_t rx_in_flight(const Shared& s, const RxCounts& n) {
+  return card(s, hw::kRxFrames) + s.rx_carried - n.packets - n.too_long - s.rx_stop_drops;
 }
-uint64_t tx_in_flight(const Shared& s, const TxQueue* q) {
-  return (q ? q->packets : 0) + s.tx_carried - card(s, hw::kTxFrames) - card(s, hw::kTxFlushed);
+uint64_t tx_in_flight(const Shared& s, const TxCounts& n) {
+  return n.packets + s.tx_carried - card(s, hw::kTxFrames) - card(s, hw::kTxFlushed);
 }
 
 constexpr const char* kOwn[] = {"rx_stop_drops", "rx_too_long_drops", "rx_in_flight", "tx_in_flight", "model_lag_ns"};
@@ -44,18 +52,16 @@ int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
   const Shared& s = *shared_of(dev);
   stats->imissed = card(s, hw::kRxFifoDrops) + card(s, hw::kRxDisabledDrops) + s.rx_stop_drops;
   stats->ierrors = card(s, hw::kRxCrcErrors) + card(s, hw::kRxUndersize) + card(s, hw::kRxOversize);
-  if (const RxQueue* q = rxq(dev)) {
-    stats->ipackets = stats->q_ipackets[0] = q->packets;
-    stats->ibytes = stats->q_ibytes[0] = q->bytes;
-    stats->rx_nombuf = q->nombuf;
-    stats->ierrors += q->too_long;
-    stats->q_errors[0] = q->too_long;
-  }
-  if (const TxQueue* q = txq(dev)) {
-    stats->opackets = stats->q_opackets[0] = q->packets;
-    stats->obytes = stats->q_obytes[0] = q->bytes;
-    stats->oerrors = q->errors;
-  }
+  const RxCounts rx = rx_counts(dev);
+  stats->ipackets = stats->q_ipackets[0] = rx.packets;
+  stats->ibytes = stats->q_ibytes[0] = rx.bytes;
+  stats->rx_nombuf = rx.nombuf;
+  stats->ierrors += rx.too_long;
+  stats->q_errors[0] = rx.too_long;
+  const TxCounts tx = tx_counts(dev);
+  stats->opackets = stats->q_opackets[0] = tx.packets;
+  stats->obytes = stats->q_obytes[0] = tx.bytes;
+  stats->oerrors = tx.errors;
   return 0;
 }
 
@@ -64,13 +70,15 @@ int stats_reset(rte_eth_dev* dev) {
   Adapter& adapter = *adapter_of(dev);
   refresh(adapter);
   Shared& s = *adapter.shared;
-  s.rx_carried = rx_in_flight(s, rxq(dev));
-  s.tx_carried = tx_in_flight(s, txq(dev));
+  s.rx_carried = rx_in_flight(s, rx_counts(dev));
+  s.tx_carried = tx_in_flight(s, tx_counts(dev));
+  s.rx_past = {};
+  s.tx_past = {};
   std::memcpy(s.card_base, s.card, sizeof s.card_base);
   s.rx_stop_drops = 0;
   adapter.more_base = adapter.device->more_counters();
-  if (RxQueue* q = rxq(dev)) q->packets = q->bytes = q->nombuf = q->too_long = 0;
-  if (TxQueue* q = txq(dev)) q->packets = q->bytes = q->errors = 0;
+  if (RxQueue* q = rxq(dev)) q->count = {};
+  if (TxQueue* q = txq(dev)) q->count = {};
   return 0;
 }
 
@@ -95,8 +103,8 @@ int xstats_get_names(rte_eth_dev* dev, rte_eth_xstat_name* names, unsigned size)
 int xstats_get(rte_eth_dev* dev, rte_eth_xstat* stats, unsigned size) {
   if (primary()) refresh(*adapter_of(dev));
   const Shared& s = *shared_of(dev);
-  const RxQueue* rx = rxq(dev);
-  const TxQueue* tx = txq(dev);
+  const RxCounts rx = rx_counts(dev);
+  const TxCounts tx = tx_counts(dev);
   unsigned n = 0;
   const auto add = [&](uint64_t value) {
     if (stats && n < size) stats[n] = {n, value};
@@ -104,7 +112,7 @@ int xstats_get(rte_eth_dev* dev, rte_eth_xstat* stats, unsigned size) {
   };
   for (uint32_t c = 0; c < hw::kCounters; ++c) add(card(s, static_cast<hw::Counter>(c)));
   add(s.rx_stop_drops);
-  add(rx ? rx->too_long : 0);
+  add(rx.too_long);
   add(rx_in_flight(s, rx));
   add(tx_in_flight(s, tx));
   add(primary() ? adapter_of(dev)->device->lag_ns() : 0);

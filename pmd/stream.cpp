@@ -46,28 +46,6 @@ void pad(TxQueue& q, uint32_t at, uint32_t n) {
   put(q, at, kZeros, n);
 }
 
-}  // namespace
-
-/// Fills in what a packet's flags ask of the card. False: the request is bad, the packet must not go.
-bool tx_request(TxQueue& q, const rte_mbuf& m, uint32_t len, hw::TxRecord& head) {
-  if (m.ol_flags & q.launch_flag) {
-    head.flags |= hw::kTxLaunchTime;
-    head.launch_time = ns_to_stamp(*RTE_MBUF_DYNFIELD(&m, q.launch_field, const rte_mbuf_timestamp_t*));
-  }
-  if (m.ol_flags & RTE_MBUF_F_TX_IEEE1588_TMST) head.flags |= hw::kTxLatchStamp;
-  if (m.ol_flags & q.insert_flag) {
-    const auto* field = RTE_MBUF_DYNFIELD(&m, q.insert_field, const StampField*);
-    head.flags |= hw::kTxInsertStamp;
-    head.stamp_offset = field->stamp_offset;
-    head.csum_offset = field->csum_offset;
-    if (head.stamp_offset % 2 != 0 || head.stamp_offset + 8u > len) return false;
-    if (head.csum_offset != hw::kNoChecksum && (head.csum_offset % 2 != 0 || head.csum_offset + 2u > len)) return false;
-  }
-  return true;
-}
-
-namespace {
-
 uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   TxQueue& q = *static_cast<TxQueue*>(queue);
   if (!q.started) [[unlikely]]
@@ -83,9 +61,12 @@ uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     if (i + 4 < n) rte_prefetch0(rte_pktmbuf_mtod(pkts[i + 4], void*));
     const uint32_t len = std::max(m.pkt_len, hw::kMinFrame), size = hw::record_bytes(len);
     hw::TxRecord head{static_cast<uint16_t>(len), 0, 0, hw::kNoChecksum, 0};
-    if (m.pkt_len > hw::kMaxFrameAny || ((m.ol_flags & q.special) && !tx_request(q, m, len, head))) [[unlikely]] {
-      ++bad;  // dropped and counted
-      continue;
+    if (m.pkt_len - 1 >= hw::kMaxFrameAny || (m.ol_flags & q.special)) [[unlikely]] {
+      if (const TxRefusal why = tx_request(q, m, head); why != TxRefusal::kNone) {
+        tx_refuse(q, why);  // dropped and counted
+        ++bad;
+        continue;
+      }
     }
     if (size > room) break;
     std::memcpy(q.stream + (at & q.mask), &head, sizeof head);
@@ -102,9 +83,8 @@ uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   }
   if (i == 0) return 0;
   if (at != q.produced) q.adapter->device->tx_doorbell(q.produced = at);
-  q.packets += i - bad;
-  q.bytes += bytes;
-  q.errors += bad;
+  q.count.packets += i - bad;
+  q.count.bytes += bytes;
   q.polled += i;
   if (q.fast_free)
     rte_mempool_put_bulk(pkts[0]->pool, reinterpret_cast<void* const*>(pkts), i);
@@ -124,7 +104,7 @@ rte_mbuf* chain(RxQueue& q, uint32_t at, uint32_t len) {
     }
     std::memcpy(&m->rearm_data, &q.rearm, sizeof q.rearm);
     m->ol_flags = 0;
-    m->packet_type = 0;
+    m->packet_type = RTE_PTYPE_L2_ETHER;
     const uint32_t piece = std::min(len - done, q.room);
     get(q, at + done, rte_pktmbuf_mtod(m, uint8_t*), piece);
     m->data_len = static_cast<uint16_t>(piece);
@@ -170,10 +150,10 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     end += size;
   }
   if (count == 0) return 0;
-  if (rte_mempool_get_bulk(q.pool, reinterpret_cast<void**>(pkts), count) != 0) [[unlikely]] {
-    q.nombuf += count;  // the records stay where they are
-    return 0;
-  }
+  while (rte_mempool_get_bulk(q.pool, reinterpret_cast<void**>(pkts), count) != 0) [[unlikely]] {
+      ++q.count.nombuf;  // the records stay where they are; fewer buffers may be there
+      if ((count /= 2) == 0) return 0;
+    }
   uint64_t bytes = 0;
   uint16_t got = 0;
   for (uint16_t i = 0; i < count; ++i) {
@@ -182,13 +162,13 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     rte_mbuf* m = pkts[got];
     if (kSpecial && head.len > q.room) [[unlikely]] {
       if (!q.scatter) {
-        ++q.too_long;
+        ++q.count.too_long;
         at += hw::record_bytes(head.len);
         continue;
       }
       rte_mbuf* whole = chain(q, from, head.len);
       if (!whole) {
-        ++q.nombuf;
+        ++q.count.nombuf;
         break;
       }
       rte_mbuf_raw_free(m);  // a chain brings its own buffers
@@ -212,8 +192,8 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
   }
   for (uint16_t i = got; i < count; ++i) rte_mbuf_raw_free(pkts[i]);
   q.consumed = at;
-  q.packets += got;
-  q.bytes += bytes;
+  q.count.packets += got;
+  q.count.bytes += bytes;
   q.polled = got;
   if (at - q.told >= q.tell_after) q.adapter->device->rx_doorbell(q.told = at);
   return got;
@@ -227,9 +207,11 @@ void select_bursts(rte_eth_dev* dev) {
   if (!primary()) {  // the card is the primary's
     dev->rx_pkt_burst = no_burst;
     dev->tx_pkt_burst = no_burst;
+    dev->tx_pkt_prepare = nullptr;
     return;
   }
   const Adapter& adapter = *adapter_of(dev);
+  dev->tx_pkt_prepare = tx_prepare;
   if (adapter.ring) {
     dev->rx_pkt_burst = rx_burst_ring;
     dev->tx_pkt_burst = tx_burst_ring;
