@@ -88,7 +88,7 @@ class Domain {
   std::atomic<Ps> host_{0};  // clock=virtual: time the host has reached
   Ps now_ = 0;               // time the cards have reached
   std::atomic<Ps> reached_{0}, lag_{0};
-  std::atomic<Ps> slipped_{0};   // clock=tsc: time given up because the host could not keep up
+  std::atomic<Ps> slipped_{0};  // clock=tsc: time given up because the host could not keep up
 };
 
 }  // namespace awing::hw

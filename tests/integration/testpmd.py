@@ -9,6 +9,7 @@ import os
 import pty
 import queue
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -56,6 +57,7 @@ class Testpmd:
         tty.setraw(far)
         self.process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=far, stderr=far, env=env)
         os.close(far)
+        atexit.register(shutil.rmtree, self.dir, ignore_errors=True)
         atexit.register(self.process.kill)  # a case that fails leaves nothing running
         self.output = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -99,7 +101,8 @@ class Testpmd:
     def wait_for(self, condition, what, limit=LIMIT_S):
         end = time.monotonic() + limit
         while not condition():
-            check(time.monotonic() < end, f"{what} not within {limit:.0f} s")
+            if time.monotonic() > end:
+                raise Failure(f"{what} not within {limit:.0f} s\n" + self("show port stats all") + self("show port xstats all"))
             time.sleep(0.05)
 
     def events(self, mark, limit=LIMIT_S):
