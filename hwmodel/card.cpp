@@ -60,6 +60,11 @@ void Card::post(HostOp op, Ps t) {
   host_ops_.push_back(op);
 }
 
+void Card::host_slipped(Ps t) {
+  const int64_t latest = bus_clock_.after(std::max(t, ran_until_));
+  for (HostOp& op : host_ops_) op.edge = std::min(op.edge, latest);
+}
+
 bool Card::is_address(uint32_t r) {
   switch (r & ~4u) {
     case kStatusAddrLo:

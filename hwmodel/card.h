@@ -99,6 +99,8 @@ class Card {
     read_done_ = false;
     post({0, reg, 0, true}, t);
   }
+  /// The host's clock went back to t: accesses that were to come later come then.
+  void host_slipped(Ps t);
   bool read_done() const { return read_done_; }
   uint32_t read_value() const { return read_value_; }
 

@@ -146,7 +146,9 @@ void Domain::collect_doorbells() {
       if (!first) break;
       const uint32_t tail = first->tail.load(std::memory_order_relaxed);
       const Mailbox::Entry& entry = first->entries[tail % Mailbox::kSize];
-      seat.card->post_write(entry.t, first == &seat.tx_bell ? kTxProducer : kRxConsumer, entry.value);
+      // The clock may have slipped since the bell rang: nothing the host did lies ahead of its clock.
+      const Ps t = entry.t > now_ + kMostBehind ? std::min(entry.t, host_now()) : entry.t;
+      seat.card->post_write(t, first == &seat.tx_bell ? kTxProducer : kRxConsumer, entry.value);
       first->tail.store(tail + 1, std::memory_order_release);
     }
   }
@@ -189,10 +191,15 @@ void Domain::poll(int, uint32_t sent, uint32_t received) {
   if (clock_ == ClockMode::kTsc) {
     // What the host does now reaches cards that are behind only when they get there: a host too slow for real time
     // would wait longer and longer. So its clock slips, and says so.
-    const Ps behind = std::max<Ps>(0, target - now_), slip = std::max<Ps>(0, behind - kMostBehind);
-    const Ps slipped = slipped_.load(std::memory_order_relaxed) + slip;
-    slipped_.store(slipped, std::memory_order_relaxed);
-    lag_.store(slipped + behind - slip, std::memory_order_relaxed);
+    Ps behind = std::max<Ps>(0, target - now_), slipped = slipped_.load(std::memory_order_relaxed);
+    if (behind > kMostBehind) {
+      slipped += host_now() - now_ - kMostBehind;
+      behind = kMostBehind;
+      slipped_.store(slipped, std::memory_order_relaxed);
+      for (Seat& seat : seats_)
+        if (seat.card) seat.card->host_slipped(now_ + behind);
+    }
+    lag_.store(slipped + behind, std::memory_order_relaxed);
   }
   unlock();
 }

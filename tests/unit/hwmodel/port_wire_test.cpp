@@ -121,3 +121,19 @@ TEST_CASE("a port refuses a path, a capture or a trace it cannot use") {
     CHECK(port.error().find("/nonexistent") != std::string::npos);
   }
 }
+
+TEST_CASE("what the host did before its clock slipped still happens in order, and soon") {
+  // A time-stamp counter of 1 MHz: the host's time runs thousands of times faster than any machine can follow.
+  for (const char* engine : {"fast", "reference"}) {
+    INFO(engine);
+    PortConfig config = config_of({{"clock", "tsc"}, {"engine", engine}});
+    config.tsc_hz = 1'000'000;
+    Sender card(config);
+    card.send(10, 60);
+    for (int polls = 0; polls < 20; ++polls) card.port->poll(0, 0);
+    CHECK(card.port->link_up());
+    CHECK(card.port->counter(kTxFrames) == 10);
+    CHECK(card.port->counter(kRxFifoDrops) + card.port->counter(kRxFrames) == 10);
+    CHECK(card.port->lag() > kPsPerSec);  // and it is told
+  }
+}
