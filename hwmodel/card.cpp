@@ -98,18 +98,4 @@ uint32_t Card::load(uint32_t r) const {
   return regs_[r / 4];
 }
 
-Counter Card::classify(const uint8_t* frame, uint32_t len, uint32_t flags, uint32_t control, uint32_t max_frame,
-                       uint64_t mac) const {
-  if (!(control & kCtlRxEnable)) return kRxDisabledDrops;
-  if (flags & kFrameBadFcs) return kRxCrcErrors;
-  if (len < kMinFrame) return kRxUndersize;
-  if (len + kFcs > max_frame) return kRxOversize;
-  if (control & kCtlPromiscuous) return kRxFrames;
-  uint64_t dst = 0;
-  std::memcpy(&dst, frame, 6);
-  if (dst == mac || dst == 0xFFFF'FFFF'FFFF) return kRxFrames;
-  if ((frame[0] & 1) && (control & kCtlAllMulticast)) return kRxFrames;
-  return kRxFiltered;
-}
-
 }  // namespace awing::hw

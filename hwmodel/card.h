@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstring>
 #include <deque>
 
 #include "hwmodel/config.h"
@@ -27,7 +28,7 @@ constexpr Ps kLeastFrame = 54'000;
 constexpr Ps kQuantumAtMost = 3'201;
 
 /// Line edge of the word that holds the Terminate octet of a frame of `len` octets started at quantum q.
-constexpr int64_t end_edge(int64_t q, uint32_t len) { return (kQuantum * q + kPreamble + len + kFcs) / 8; }
+constexpr int64_t end_edge(int64_t q, uint32_t len) { return (kQuantum * q + kPreamble + len + kFcs) >> 3; }
 
 /// Quantum clock of a line that is off by `ppm`.
 Clock quantum_clock(int32_t ppm);
@@ -129,8 +130,19 @@ class Card {
     if (log_) log_->add({t, block, type, a, b, c});
   }
   /// Counter that a frame arriving now ends in, or kRxFrames when it may be admitted.
-  Counter classify(const uint8_t* frame, uint32_t len, uint32_t flags, uint32_t control, uint32_t max_frame,
-                   uint64_t mac) const;
+  static Counter classify(const uint8_t* frame, uint32_t len, uint32_t flags, uint32_t control, uint32_t max_frame,
+                          uint64_t mac) {
+    if (!(control & kCtlRxEnable)) return kRxDisabledDrops;
+    if (flags & kFrameBadFcs) return kRxCrcErrors;
+    if (len < kMinFrame) return kRxUndersize;
+    if (len + kFcs > max_frame) return kRxOversize;
+    if (control & kCtlPromiscuous) return kRxFrames;
+    uint64_t dst = 0;
+    std::memcpy(&dst, frame, 6);
+    if (dst == mac || dst == 0xFFFF'FFFF'FFFF) return kRxFrames;
+    if ((frame[0] & 1) && (control & kCtlAllMulticast)) return kRxFrames;
+    return kRxFiltered;
+  }
 
   CardConfig config_;
   Clock bus_clock_, quantum_;

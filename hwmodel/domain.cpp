@@ -20,8 +20,8 @@ constexpr Ps kMostPerPoll = 2 * kPsPerMs;
 constexpr Ps kMostBehind = 5 * kPsPerMs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
 constexpr Ps kLeastPerPoll = 2000 * kPsPerNs;
-/// Line time of 25 kB: store_bytes() has room for that on top of what a FIFO holds.
-constexpr Ps kStride = 20 * kPsPerUs;
+/// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
+constexpr Ps kStride = 10 * kPsPerUs;
 /// Step while a register read is on its way.
 constexpr Ps kReadStep = 50 * kPsPerNs;
 
@@ -31,11 +31,11 @@ std::map<std::string, std::weak_ptr<Domain>>& registry() {
   return wires;
 }
 
-/// Octets a cable must hold: what the sender's FIFO may hold and what flies, and as much again for frames that wait in
-/// the receiver's FIFO (it moves them away when they are in the way).
+/// Octets a cable must hold: what the sender's FIFO may hold and what flies. Frames that wait in the receiver's FIFO
+/// lie there too, until it must move them away. No more than that, so that it stays in the host's cache.
 size_t store_bytes(const CardConfig& sender, Ps delay) {
   const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
-  return std::bit_ceil(2 * (sender.tx_fifo + flying + kStride / 800 + kMaxFrameAny));
+  return std::bit_ceil(sender.tx_fifo + flying + kStride / 800 + kMaxFrameAny);
 }
 }  // namespace
 
@@ -51,7 +51,7 @@ Domain::Domain(const PortConfig& first)
       profile_(first.profile),
       cable_delay_(first.cable_delay),
       tsc_start_(__rdtsc()),
-      tsc_hz_(first.tsc_hz) {
+      tick_(first.tsc_hz ? static_cast<uint64_t>((static_cast<U128>(kPsPerSec) << 32) / first.tsc_hz) : 0) {
   for (Seat& seat : seats_) seat.rx = std::make_unique<Link>(store_bytes(first.card, cable_delay_), cable_delay_);
 }
 
@@ -118,7 +118,7 @@ void Domain::lock() {
 Ps Domain::host_now() {
   if (clock_ == ClockMode::kVirtual) return host_.load(std::memory_order_relaxed);
   const uint64_t ticks = __rdtsc() - tsc_start_;
-  return static_cast<Ps>(static_cast<U128>(ticks) * kPsPerSec / tsc_hz_) - slipped_.load(std::memory_order_relaxed);
+  return static_cast<Ps>((static_cast<U128>(ticks) * tick_) >> 32) - slipped_.load(std::memory_order_relaxed);
 }
 
 void Domain::doorbell(int index, bool tx, uint32_t value) {

@@ -80,7 +80,7 @@ class Domain {
   const ClockMode clock_;
   const HostProfile profile_;
   const Ps cable_delay_;
-  uint64_t tsc_start_ = 0, tsc_hz_ = 0;
+  uint64_t tsc_start_ = 0, tick_ = 0;  // tick_: of the time-stamp counter, 2^-32 ps
   std::array<Seat, 2> seats_;
   std::unique_ptr<PcapWire> pcap_;
   bool pcap_started_ = false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "card.h"
+#include "hwmodel/ring.h"
 
 namespace awing::hw {
 
@@ -46,6 +47,7 @@ class FastCard final : public Card {
     uint32_t len;
     uint16_t flags;
     uint16_t descs;  // ring mode: descriptors it came in
+    uint64_t stamp;  // ring mode: of its start
   };
   struct RxFrame {        // a frame in the receive FIFO
     const uint8_t* data;  // on the link, or in spill_
@@ -53,7 +55,6 @@ class FastCard final : public Card {
     uint64_t stamp;
     int64_t edge;  // line edge at which it was admitted
     uint32_t len;
-    uint32_t sequence;
   };
   struct LineSettings {
     uint32_t control = 0, max_frame = 1518;
@@ -62,7 +63,7 @@ class FastCard final : public Card {
     int64_t phc_at = 0;
     uint64_t inc = phc::kNominal;
     uint64_t stamp(int64_t q) const { return phc::stamp(value(q)); }
-    U128 value(int64_t q) const { return phc + static_cast<U128>(q - phc_at) * inc; }
+    U128 value(int64_t q) const { return phc + static_cast<U128>(static_cast<uint64_t>(q - phc_at)) * inc; }
   };
   struct Read {
     BusUse use;
@@ -143,13 +144,18 @@ class FastCard final : public Card {
   bool admit(int64_t k, uint64_t enough = UINT64_MAX);
   void look_at_front();
   void stamp_front();
+  /// Latches the stamp of the frame at the head of the receive link if it has begun by line edge k.
+  void hear_front(int64_t k);
   void spill();
   void free_tail() {
-    const RxFrame& frame = rx_[rx_tail_++];
-    if (rx_tail_ > spilled_) rx_link_.release(frame.pos + frame.len);
+    const RxFrame& frame = rx_.front();
+    rx_.pop();
+    if (rx_.tail() > spilled_) rx_link_.release(frame.pos + frame.len);
   }
   void change_line(const LineSettings& fresh, int64_t e, bool phc_set, uint64_t phc_value, bool phc_add);
   const LineSettings& settings(int64_t k) const { return k >= next_edge_ ? next_ : set_; }
+
+  uint32_t sequence(uint64_t i) const { return static_cast<uint32_t>(i - rx_sequence_base_); }
 
   // --- crossings ------------------------------------------------------------------------------------------------
   /// Last line edge strictly before / at or before a time; second line edge strictly after it.
@@ -161,6 +167,8 @@ class FastCard final : public Card {
   int64_t seen_by_bus(int64_t e) const { return line_before(bus_clock_.at(e - 1)); }
   /// Counts the send frames whose end bus edge e sees. e never goes back.
   void see_tx_done(int64_t e);
+  /// Lets go of the send frames that nobody looks at after bus edge e.
+  void forget_sent(int64_t e);
 
   // bus
   int64_t free_at_ = 0;
@@ -183,10 +191,9 @@ class FastCard final : public Card {
   uint64_t tx_posted_ = 0, tx_asked_ = 0, tx_fetched_ = 0;
   uint64_t tx_reserved_ = 0;
   bool tx_halted_ = false;
-  uint64_t tx_pos_ = 0, tx_parsed_ = 0;  // link positions: octets arrived, parsed
-  Ring<TxFrame> tx_;
-  Ring<uint64_t> tx_stamps_;                               // ring mode: stamps of the starts, index as tx_
-  uint64_t tx_head_ = 0, tx_committed_ = 0, tx_done_ = 0;  // arrived, started, end seen by the bus
+  uint64_t tx_pos_ = 0, tx_parsed_ = 0;      // link positions: octets arrived, parsed
+  GrowingRing<TxFrame> tx_;                  // from the oldest that somebody looks at to the last that arrived
+  uint64_t tx_committed_ = 0, tx_done_ = 0;  // frames of tx_ that started; whose end the bus has seen
   uint64_t tx_done_bytes_ = 0;
   uint64_t tx_done_base_ = 0;
   uint64_t room_frame_ = 0, room_bytes_ = 0;  // frame whose end makes room for a read, octets up to and with it
@@ -213,10 +220,9 @@ class FastCard final : public Card {
   int64_t data_base_ = 0;      // edge from which the conditions of a data burst count
   int64_t age_since_ = -1;     // edge at which octets began to wait, -1 = not yet known
   int64_t enough_since_ = -1;  // edge at which enough octets waited, -1 = not yet known
-  Ring<RxFrame> rx_;
-  uint64_t rx_head_ = 0, rx_tail_ = 0;  // admitted, wholly taken
-  uint64_t rx_in_bytes_ = 0;            // FIFO octets admitted, ever
-  uint32_t rx_tail_off_ = 0;            // octets of the tail record (stream) or frame (ring) taken
+  GrowingRing<RxFrame> rx_;    // admitted and not wholly taken
+  uint64_t rx_in_bytes_ = 0;   // FIFO octets admitted, ever
+  uint32_t rx_tail_off_ = 0;   // octets of the tail record (stream) or frame (ring) taken
   // Frames in the receive FIFO stay where the link has them, so they are copied once. When those that wait are passed
   // by many that are dropped, the link would run out of room: then the waiting ones move here, each at most once.
   MirrorRing spill_;
@@ -243,7 +249,7 @@ class FastCard final : public Card {
   bool front_known_ = false, front_stamped_ = false;
   int64_t front_q_ = 0, front_end_ = 0, rx_end_ = -1;
   uint64_t front_stamp_ = 0;
-  uint32_t rx_sequence_ = 0;
+  uint64_t rx_sequence_base_ = 0;  // index of the frame that has sequence number 0
 };
 
 }  // namespace awing::hw

@@ -10,6 +10,9 @@ namespace awing::hw {
 namespace {
 uint8_t* host(uint64_t addr) { return reinterpret_cast<uint8_t*>(addr); }
 
+/// Frames that stay in the list of those sent before it is worth looking which may go.
+constexpr uint64_t kSentKept = 32;
+
 /// Octets to the next multiple of `boundary` (a power of two).
 uint32_t to_boundary(uint64_t addr, uint32_t boundary) {
   return boundary - static_cast<uint32_t>(addr & (boundary - 1));
@@ -26,11 +29,7 @@ inline void copy16(uint8_t* to, const uint8_t* from, uint32_t n) {
 }  // namespace
 
 FastCard::FastCard(const CardConfig& config, Link& tx, Link& rx, Ps start)
-    : Card(config, tx, rx, start),
-      tx_(config.tx_fifo / 16),
-      tx_stamps_(config.tx_fifo / 16),
-      rx_(config.rx_fifo / 64),
-      spill_(2 * config.rx_fifo) {
+    : Card(config, tx, rx, start), spill_(2 * config.rx_fifo) {
   free_at_ = bus_clock_.after(start);
   tx_free_edge_ = (quantum_.after(start) + 1) >> 1;
   rx_end_ = tx_free_edge_ - 1;
@@ -88,10 +87,7 @@ void FastCard::run(Ps until, Ps last) {
   const int64_t now_edge = line_before(until + 1);
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
   admit(now_edge);
-  if (log_ && !rx_link_.empty()) {
-    if (!front_known_) look_at_front();
-    if (!front_stamped_ && (front_q_ >> 1) <= now_edge) stamp_front();
-  }
+  if (log_) hear_front(now_edge);
   ran_until_ = until;
   announce(until, last);
 }
@@ -108,7 +104,7 @@ void FastCard::announce(Ps until, Ps last) {
   const bool changing = accessing();
   Ps known = last + 1;
   // Frames in the FIFO start after `last`, unless a register access holds them up.
-  if (tx_committed_ != tx_head_ && (changing || !host_ops_.empty()))
+  if (tx_committed_ != tx_.head() && (changing || !host_ops_.empty()))
     known = changing ? until + 1 : quantum_.at(2 * commit_edge(line_before(last + 1)) + 2);
   // Frames that are still to be read begin after the first data phase of a completion that is not yet granted.
   const int64_t from = bus_clock_.after(until);
@@ -119,7 +115,7 @@ void FastCard::announce(Ps until, Ps last) {
     data = from + timing_.lead(kRead) + config_.bus.completer_latency;
   if (data != kNever) {
     Ps read = bus_clock_.at(data);
-    if (tx_committed_ == tx_head_) read = std::max(read, quantum_.at(tx_earliest_));
+    if (tx_committed_ == tx_.head()) read = std::max(read, quantum_.at(tx_earliest_));
     known = std::min(known, read);
   }
   tx_link_.set_known_until(std::max(known, until + 1));
@@ -176,7 +172,7 @@ int64_t FastCard::room_time() {
 
 uint32_t FastCard::rx_host_free() const {
   const uint32_t size = reg(kRxSize);
-  if (reg64(kRxBaseLo) == 0 || !std::has_single_bit(size)) return 0;
+  if (reg64(kRxBaseLo) == 0 || size == 0 || (size & (size - 1)) != 0) return 0;
   return size - static_cast<uint32_t>(std::min<uint64_t>(size, rx_asked_ - rx_posted_));
 }
 
@@ -192,20 +188,20 @@ int64_t FastCard::write_time(int64_t others, Ps until) {
 int64_t FastCard::stream_data_time(int64_t bound) {
   if (rx_in_bytes_ == rx_taken_ && !admit(bound, rx_taken_ + 1)) return kNever;
   if (age_since_ < 0) {
-    age_since_ = std::max(data_base_, bus_seeing(rx_[rx_tail_].edge));
+    age_since_ = std::max(data_base_, bus_seeing(rx_.front().edge));
     enough_since_ = -1;
   }
   const int64_t t_aged = age_since_ + reg(kRxFlush);
   if (enough_since_ < 0) {
     const uint64_t enough = rx_taken_ + std::max(1u, reg(kRxMinBurst));
-    uint64_t last = rx_head_;
+    uint64_t last = rx_.head();
     if (rx_in_bytes_ >= enough) {  // they are there already: which of them made it enough?
       uint64_t octets = rx_taken_ - rx_tail_off_;
-      for (last = rx_tail_; octets < enough;) octets += record_bytes(rx_[last++].len);
+      for (last = rx_.tail(); octets < enough;) octets += record_bytes(rx_[last++].len);
     } else {
       // Once it has waited long enough a burst may go and make room: frames that end later are not judged yet.
       bound = std::min(bound, line_before(bus_clock_.at(std::max<int64_t>(t_aged - 2, 0))));
-      last = admit(bound, enough) ? rx_head_ : 0;
+      last = admit(bound, enough) ? rx_.head() : 0;
     }
     if (last != 0) enough_since_ = std::max(data_base_, bus_seeing(rx_[last - 1].edge));
   }
@@ -215,8 +211,8 @@ int64_t FastCard::stream_data_time(int64_t bound) {
 
 int64_t FastCard::ring_data_time(int64_t bound) {
   if (rxd_head_ == rxd_tail_ || rx_cpl_pending_) return kNever;
-  if (rx_head_ == rx_tail_ && !admit(bound, rx_in_bytes_ + 1)) return kNever;
-  return std::max({rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_[rx_tail_].edge)});
+  if (rx_.empty() && !admit(bound, rx_in_bytes_ + 1)) return kNever;
+  return std::max({rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_.front().edge)});
 }
 
 /// First edge at which a status record or a completion wants the bus.
@@ -243,6 +239,7 @@ void FastCard::grant_host(int64_t g) {
 
 void FastCard::grant_bridge(int64_t g) {
   const Read& read = reads_[reads_tail_];
+  if (tx_.size() > kSentKept) forget_sent(g);
   const int64_t first = g + timing_.lead(kBridge);
   const int64_t end = first + timing_.words(read.addr, read.bytes) - 1;
   free_at_ = end + 1 + timing_.idle;
@@ -367,7 +364,7 @@ void FastCard::grant_report(int64_t g) {
     const bool flushed = (tx_[index].flags & kFlushed) != 0;
     const uint32_t size = reg(kTxSize);
     tx_cpl_descs_ += tx_[index].descs;
-    flight_.tx_cpl = {flushed ? 0 : tx_stamps_[index], tx_cpl_descs_,
+    flight_.tx_cpl = {flushed ? 0 : tx_[index].stamp, tx_cpl_descs_,
                       (flushed ? 2u : 0u) | (tx_cpl_count_ & size ? 0u : 1u)};
     start_write(BusUse::kWriteTxCpl, reg64(kTxCplBaseLo) + (tx_cpl_count_++ & (size - 1)) * sizeof(TxCompletion),
                 sizeof(TxCompletion), g);
@@ -385,11 +382,11 @@ void FastCard::grant_write(int64_t g) {
     const RxDescriptor& desc = rx_descs_[rxd_tail_];
     const uint64_t addr = desc.addr + rx_buf_used_;
     start_write(BusUse::kWriteData, addr,
-                std::min({rx_[rx_tail_].len - rx_tail_off_, desc.len - rx_buf_used_, to_boundary(addr, boundary)}), g);
+                std::min({rx_.front().len - rx_tail_off_, desc.len - rx_buf_used_, to_boundary(addr, boundary)}), g);
   } else {
     counters_[kStallRxHost] += static_cast<uint64_t>(std::max<int64_t>(0, host_room_since_ - t_ready_));
     uint64_t waiting = rx_in_bytes_ - rx_taken_;
-    for (uint64_t i = rx_head_; i-- > rx_tail_ && rx_[i].edge > seen;) waiting -= record_bytes(rx_[i].len);
+    for (uint64_t i = rx_.head(); i-- > rx_.tail() && rx_[i].edge > seen;) waiting -= record_bytes(rx_[i].len);
     const uint32_t size = reg(kRxSize);
     const auto offset = static_cast<uint32_t>(rx_asked_ & (size - 1));
     const uint64_t addr = reg64(kRxBaseLo) + offset;
@@ -479,14 +476,14 @@ void FastCard::finish_data(int64_t end, uint32_t moved) {
     set_dirty(end);
     return;
   }
-  const RxFrame& frame = rx_[rx_tail_];
+  const RxFrame& frame = rx_.front();
   std::memcpy(host(flight_.addr), frame.data + rx_tail_off_, moved);
   rx_buf_used_ += moved;
   rx_tail_off_ += moved;
   const bool frame_end = rx_tail_off_ == frame.len;
   if (frame_end || rx_buf_used_ == rx_descs_[rxd_tail_].len) {
     rx_cpl_ = {frame.stamp, static_cast<uint16_t>(rx_buf_used_), static_cast<uint16_t>(frame_end ? kRxEndOfPacket : 0),
-               frame.sequence};
+               sequence(rx_.tail())};
     rx_cpl_pending_ = true;
     rx_cpl_since_ = end + 1;
     ++rxd_tail_;
@@ -504,14 +501,14 @@ void FastCard::finish_data(int64_t end, uint32_t moved) {
 /// Writes the next n octets of the receive FIFO, records with their headers, to host memory.
 void FastCard::copy_stream(uint8_t* to, uint32_t n) {
   while (n > 0) {
-    const RxFrame& frame = rx_[rx_tail_];
+    const RxFrame& frame = rx_.front();
     const uint32_t size = record_bytes(frame.len);
     const uint8_t* data = frame.data;
     const uint32_t piece = std::min(n, size - rx_tail_off_);  // multiples of 16, so a header is never cut
     uint8_t* at = to;
     uint32_t from = rx_tail_off_, left = piece;
     if (from == 0) {
-      const RxRecord head{frame.stamp, static_cast<uint16_t>(frame.len), 0, frame.sequence};
+      const RxRecord head{frame.stamp, static_cast<uint16_t>(frame.len), 0, sequence(rx_.tail())};
       std::memcpy(at, &head, sizeof head);
       at += sizeof head;
       from = sizeof head;
@@ -533,7 +530,7 @@ void FastCard::make_room(uint32_t bytes) {
   if (tx_link_.room(tx_pos_) >= bytes) [[likely]]
     return;
   const uint64_t open = !ring_ ? tx_parsed_ : open_len_ != 0 ? open_pos_ - sizeof(TxRecord) : tx_pos_;
-  tx_link_.evacuate(tx_committed_ != tx_head_ ? tx_[tx_committed_].pos - sizeof(TxRecord) : open);
+  tx_link_.evacuate(tx_committed_ != tx_.head() ? tx_[tx_committed_].pos - sizeof(TxRecord) : open);
 }
 
 // --- read completions ---------------------------------------------------------------------------------------------
@@ -558,9 +555,8 @@ void FastCard::take_stream(const Read& read, int64_t first_data) {
     const uint32_t size = record_bytes(head.len);
     if (tx_pos_ - tx_parsed_ < size) return;
     const auto word = static_cast<int64_t>((tx_parsed_ + size - from + skew - 1) >> shift);
-    tx_[tx_head_++] = {tx_parsed_ + sizeof(TxRecord),
-                       line_bound ? end_seen : line_seeing(bus_clock_.at(first_data + word)), head.len,
-                       static_cast<uint16_t>(head.flags & 0x7FFF), 0};
+    tx_.push({tx_parsed_ + sizeof(TxRecord), line_bound ? end_seen : line_seeing(bus_clock_.at(first_data + word)),
+              head.len, static_cast<uint16_t>(head.flags & 0x7FFF), 0, 0});
     tx_parsed_ += size;
   }
 }
@@ -582,8 +578,8 @@ void FastCard::take_segment(const Read& read, int64_t end) {
   if (!read.desc_end) return;
   ++open_descs_;
   if (!(read.desc.flags & kTxEndOfPacket)) return;
-  tx_[tx_head_++] = {open_pos_, line_seeing(bus_clock_.at(end)), open_len_, static_cast<uint16_t>(open_flags_ & 0x7FFF),
-                     open_descs_};
+  tx_.push({open_pos_, line_seeing(bus_clock_.at(end)), open_len_, static_cast<uint16_t>(open_flags_ & 0x7FFF),
+            open_descs_, 0});
   open_len_ = 0;
   tx_pos_ = (tx_pos_ + kRecordAlign - 1) & ~uint64_t{kRecordAlign - 1};
 }
@@ -669,9 +665,9 @@ bool FastCard::quiet(int64_t e) {
   see_tx_done(e);
   const int64_t seen = seen_by_bus(e);
   admit(seen);
-  const bool rx_waiting = ring_ ? rx_head_ != rx_tail_ && rx_[rx_tail_].edge <= seen
-                                : rx_in_bytes_ != rx_taken_ && rx_[rx_tail_].edge <= seen;
-  return reads_head_ == reads_tail_ && tx_head_ == tx_done_ && !rx_waiting && !dirty_ && !rx_cpl_pending_ &&
+  const bool rx_waiting =
+      ring_ ? !rx_.empty() && rx_.front().edge <= seen : rx_in_bytes_ != rx_taken_ && rx_.front().edge <= seen;
+  return reads_head_ == reads_tail_ && tx_.head() == tx_done_ && !rx_waiting && !dirty_ && !rx_cpl_pending_ &&
          (!ring_ || tx_done_ - tx_done_base_ == tx_cpl_count_) &&
          (tx_halted_ || (tx_posted_ == tx_asked_ && tx_reserved_ == tx_done_bytes_));
 }
@@ -693,7 +689,7 @@ void FastCard::reset(int64_t e) {
   tx_cpl_count_ = rx_cpl_count_ = 0;
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_;
-  rx_sequence_ = 0;
+  rx_sequence_base_ = rx_.head();
   tx_latched_ = 0;
   tx_latch_ = 0;
   host_room_since_ = rx_cache_since_ = tx_cache_since_ = e + 1;
@@ -738,12 +734,18 @@ void FastCard::see_tx_done(int64_t e) {
     tx_done_bytes_ += record_bytes(tx_[tx_done_].len);
 }
 
+void FastCard::forget_sent(int64_t e) {
+  see_tx_done(e);
+  const uint64_t measured = room_frame_ - (room_frame_ != 0);
+  tx_.pop_to(std::min({tx_done_, measured, ring_ ? tx_done_base_ + tx_cpl_count_ : tx_done_}));
+}
+
 /// FIFO levels as the bus sees them at edge e.
 uint64_t FastCard::levels(int64_t e) {
   see_tx_done(e);
   const int64_t seen = seen_by_bus(e);
   admit(seen);
-  for (; trace_rx_ != rx_head_ && rx_[trace_rx_].edge <= seen; ++trace_rx_)
+  for (; trace_rx_ != rx_.head() && rx_[trace_rx_].edge <= seen; ++trace_rx_)
     trace_rx_bytes_ += record_bytes(rx_[trace_rx_].len);
   return (tx_reserved_ - tx_done_bytes_) << 32 | (trace_rx_bytes_ - rx_released_);
 }

@@ -17,7 +17,7 @@ void FastCard::commit(int64_t k) {
 
 void FastCard::commit_with(const LineSettings& set, int64_t k) {
   if (!(set.control & kCtlTxEnable)) {  // sender off: one waiting frame is thrown away each line edge
-    for (; tx_committed_ != tx_head_; ++tx_committed_) {
+    for (; tx_committed_ != tx_.head(); ++tx_committed_) {
       TxFrame& frame = tx_[tx_committed_];
       const int64_t edge = std::max(frame.edge, tx_free_edge_);
       if (edge > k) return;
@@ -34,7 +34,7 @@ void FastCard::commit_with(const LineSettings& set, int64_t k) {
   int64_t earliest = tx_earliest_;
   uint64_t frames = tx_committed_;
   uint64_t bytes = 0;
-  for (; frames != tx_head_; ++frames) {
+  for (; frames != tx_.head(); ++frames) {
     TxFrame& frame = tx_[frames];
     int64_t q = std::max(2 * std::max(frame.edge, tx_free_edge_), earliest);
     if (q > last) break;
@@ -50,11 +50,11 @@ void FastCard::commit_with(const LineSettings& set, int64_t k) {
     earliest = q + idle.next(frame.len + kFcs);
     deficit_ = idle.deficit;
     const Ps start = quantum_.at(q);
-    tx_link_.push({start, frame.pos, frame.len, 0, q});
+    tx_link_.push({start, frame.pos, frame.len, 0});
     frame.edge = end_edge(q, frame.len);
     tx_free_edge_ = frame.edge + 1;
     bytes += frame.len;
-    if (ring_) tx_stamps_[frames] = set.stamp(q);
+    if (ring_) frame.stamp = set.stamp(q);
     if (log_) [[unlikely]] {
       emit(start, Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, frame.len, set.stamp(q));
       emit(quantum_.at(2 * frame.edge), Block::kTx, EventType::kTxEnd, 0, frame.len, 0);
@@ -99,7 +99,7 @@ void FastCard::stamp_sent(const LineSettings& set, TxFrame& frame, int64_t q) {
 }
 
 /// Works out when the frame at the head of the receive link starts and ends here.
-void FastCard::look_at_front() {
+[[gnu::always_inline]] inline void FastCard::look_at_front() {
   const WireFrame& frame = rx_link_.front();
   front_q_ = std::max(quantum_.at_or_after(frame.start + rx_link_.delay()), 2 * (rx_end_ + 1));
   front_end_ = end_edge(front_q_, frame.len);
@@ -108,7 +108,7 @@ void FastCard::look_at_front() {
 }
 
 /// Latches the stamp of the frame at the head of the receive link; needs it looked at and started.
-void FastCard::stamp_front() {
+[[gnu::always_inline]] inline void FastCard::stamp_front() {
   front_stamp_ = settings(front_q_ >> 1).stamp(front_q_);
   front_stamped_ = true;
   if (log_)
@@ -116,36 +116,46 @@ void FastCard::stamp_front() {
          front_stamp_);
 }
 
+void FastCard::hear_front(int64_t k) {
+  if (rx_link_.empty()) return;
+  if (!front_known_) look_at_front();
+  if (!front_stamped_ && (front_q_ >> 1) <= k) stamp_front();
+}
+
 /// Takes the frames that wait in the receive FIFO off the link.
 void FastCard::spill() {
-  for (uint64_t i = std::max(rx_tail_, spilled_); i != rx_head_; ++i) {
+  for (uint64_t i = std::max(rx_.tail(), spilled_); i != rx_.head(); ++i) {
     uint8_t* to = spill_.at(spill_pos_);
     std::memcpy(to, rx_[i].data, rx_[i].len);
     rx_[i].data = to;
     spill_pos_ += record_bytes(rx_[i].len);  // no more than the FIFO holds, so half the ring at most
   }
-  spilled_ = rx_head_;
+  spilled_ = rx_.head();
 }
 
 bool FastCard::admit(int64_t k, uint64_t enough) {
-  while (rx_in_bytes_ < enough) {
-    if (rx_link_.empty()) return false;
-    const WireFrame frame = rx_link_.front();
+  uint64_t in = rx_in_bytes_, frames = 0, bytes = 0;  // in registers: this is where most of the time goes
+  bool got = true;
+  while (in < enough) {
+    got = false;
+    if (rx_link_.empty()) break;
+    const WireFrame& frame = rx_link_.front();
     if (!front_known_) look_at_front();
-    if (front_end_ > k) return false;
+    if (front_end_ > k) break;
     if (!front_stamped_) stamp_front();
     const LineSettings& set = settings(front_end_);
     Counter verdict = classify(rx_link_.bytes(frame.pos), frame.len, frame.flags, set.control, set.max_frame, set.mac);
     const uint32_t size = record_bytes(frame.len);
-    const uint64_t level = rx_in_bytes_ - (front_end_ >= rx_release_edge_ ? rx_released_ : rx_released_before_);
+    const uint64_t level = in - (front_end_ >= rx_release_edge_ ? rx_released_ : rx_released_before_);
     if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
-    counters_[verdict]++;
     if (verdict == kRxFrames) [[likely]] {
-      counters_[kRxBytes] += frame.len;
-      rx_[rx_head_++] = {rx_link_.bytes(frame.pos), frame.pos, front_stamp_, front_end_, frame.len, rx_sequence_++};
-      rx_in_bytes_ += size;
-    } else if (rx_head_ == std::max(rx_tail_, spilled_)) {
-      rx_link_.release(frame.pos + frame.len);
+      rx_.push({rx_link_.bytes(frame.pos), frame.pos, front_stamp_, front_end_, frame.len});
+      ++frames;
+      bytes += frame.len;
+      in += size;
+    } else {
+      counters_[verdict]++;
+      if (rx_.head() == std::max(rx_.tail(), spilled_)) rx_link_.release(frame.pos + frame.len);
     }
     if (log_) [[unlikely]] {
       if (verdict == kRxFrames)
@@ -157,8 +167,12 @@ bool FastCard::admit(int64_t k, uint64_t enough) {
     rx_link_.pop();
     rx_end_ = front_end_;
     front_known_ = false;
+    got = true;
   }
-  return true;
+  rx_in_bytes_ = in;
+  counters_[kRxFrames] += frames;
+  counters_[kRxBytes] += bytes;
+  return got;
 }
 
 /// The host changed a line setting at bus edge e: it holds from the line edge that sees it.
@@ -167,10 +181,7 @@ void FastCard::change_line(const LineSettings& fresh, int64_t e, bool phc_set, u
   const int64_t before = line_before(bus_clock_.at(e));
   commit(before);
   admit(before);
-  if (!rx_link_.empty()) {  // a frame that has begun keeps the stamp of its start
-    if (!front_known_) look_at_front();
-    if (!front_stamped_ && (front_q_ >> 1) <= before) stamp_front();
-  }
+  hear_front(before);  // a frame that has begun keeps the stamp of its start
   if (next_edge_ != kNever) set_ = next_;
   next_ = fresh;
   next_edge_ = line_seeing(bus_clock_.at(e));

@@ -4,38 +4,15 @@
 
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 #include "hwmodel/link.h"
+#include "hwmodel/ring.h"
 #include "hwmodel/time.h"
 #include "mac.h"
 
 namespace awing::hw {
 
 constexpr uint64_t kTenGigabit = 10'000'000'000;
-
-/// A first-in first-out queue that allocates only when it grows beyond all it ever held.
-template <typename T>
-class GrowingRing {
- public:
-  bool empty() const { return head_ == tail_; }
-  uint64_t size() const { return head_ - tail_; }
-  const T& front() const { return items_[tail_ & (items_.size() - 1)]; }
-  void pop() { ++tail_; }
-  void push(const T& item) {
-    if (size() == items_.size()) grow();
-    items_[head_++ & (items_.size() - 1)] = item;
-  }
-
- private:
-  void grow() {
-    std::vector<T> larger(items_.size() * 2);
-    for (uint64_t i = tail_; i != head_; ++i) larger[i & (larger.size() - 1)] = items_[i & (items_.size() - 1)];
-    items_.swap(larger);
-  }
-  std::vector<T> items_ = std::vector<T>(64);  // size: a power of two
-  uint64_t head_ = 0, tail_ = 0;
-};
 
 /// xoshiro256** of Blackman and Vigna, its state filled by splitmix64: small, fast, and the same everywhere.
 class Random {

@@ -68,7 +68,6 @@ Ps Path::ready(Ps start, uint32_t len) const {
 }
 
 bool Path::place(const WireFrame& frame, const uint8_t* data, Link& out) {
-  if (out.full()) return false;
   WireFrame placed = frame;
   placed.pos = out.next_pos();
   if (out.room(placed.pos) < frame.len) out.evacuate(placed.pos);
@@ -89,7 +88,7 @@ void Path::carry(Ps t, uint32_t len, uint32_t flags, const uint8_t* data, Link& 
     if (!hops_[i].forward(t, len, sent)) return;
     t = i + 1 < hops_.size() ? sent.end : sent.start;
   }
-  const WireFrame frame{t + config_.delay, 0, len, flags, 0};
+  const WireFrame frame{t + config_.delay, 0, len, flags};
   if (!held_.empty() || !place(frame, data, out)) held_.push(frame, data);
 }
 
@@ -114,7 +113,7 @@ void Path::take(const WireFrame& frame, const uint8_t* data, Ps arrival, Link& o
     reordered_ += late;
     const uint32_t flags = frame.flags | (damaged ? uint32_t{kFrameBadFcs} : 0);
     if (late)
-      late_.push({last_ready_ + config_.reorder_extra, 0, frame.len, flags, 0}, data);
+      late_.push({last_ready_ + config_.reorder_extra, 0, frame.len, flags}, data);
     else
       carry(last_ready_, frame.len, flags, data, out);
   }

@@ -129,8 +129,8 @@ void PcapWire::advance(Ps until, Link& to_card) {
     if (q * kColumn > until) break;
     const auto len = static_cast<uint32_t>(next_.size());
     const uint64_t pos = to_card.next_pos();
-    if (!to_card.full() && to_card.room(pos) < len) to_card.evacuate(pos);
-    if (to_card.full() || to_card.room(pos) < len) {
+    if (to_card.room(pos) < len) to_card.evacuate(pos);
+    if (to_card.room(pos) < len) {
       known = q * kColumn;
       break;
     }
@@ -138,7 +138,7 @@ void PcapWire::advance(Ps until, Link& to_card) {
     if (q > earliest_) idle_.deficit = 0;
     earliest_ = q + idle_.next(len + kFcs);
     std::memcpy(to_card.bytes(pos), next_.data(), len);
-    to_card.push({q * kColumn, pos, len, 0, 0});
+    to_card.push({q * kColumn, pos, len, 0});
     ++sent_;
     next_.clear();
   }

@@ -91,7 +91,7 @@ void ReferenceCard::start_frame(int64_t q) {
     tx_latch_ = tx_stamp_;
     ++tx_latched_;
   }
-  tx_link_.push({quantum_.at(q), pos, tx_now_.len, 0, q});
+  tx_link_.push({quantum_.at(q), pos, tx_now_.len, 0});
   emit(quantum_.at(q), Block::kTx, EventType::kTxStart, q % 2 ? 4 : 0, tx_now_.len, tx_stamp_);
 }
 

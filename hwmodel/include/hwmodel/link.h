@@ -2,13 +2,12 @@
 // One direction of a cable: frames in order of their start, and the bytes they carry.
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <vector>
 
+#include "hwmodel/ring.h"
 #include "hwmodel/time.h"
 
 namespace awing::hw {
@@ -19,11 +18,10 @@ enum FrameFlags : uint32_t {
 
 /// A frame on the wire.
 struct WireFrame {
-  Ps start;            ///< picosecond at which the Start octet leaves the sender
-  uint64_t pos;        ///< where its octets lie: Link::bytes(pos)
-  uint32_t len;        ///< octets from destination address to end of payload, without FCS (60 and up)
-  uint32_t flags;      ///< FrameFlags
-  int64_t tx_quantum;  ///< sender's own note (line quantum of the start); receivers do not look at it
+  Ps start;        ///< picosecond at which the Start octet leaves the sender
+  uint64_t pos;    ///< where its octets lie: Link::bytes(pos)
+  uint32_t len;    ///< octets from destination address to end of payload, without FCS (60 and up)
+  uint32_t flags;  ///< FrameFlags
 };
 
 /// A ring of bytes mapped twice in a row, so that any `size` octets from any position are contiguous.
@@ -53,10 +51,7 @@ class Link {
  public:
   /// store_bytes: octets of frames that may be on the way or waiting at the receiver at one time.
   /// delay: propagation in picoseconds, added by the receiver.
-  Link(size_t store_bytes, Ps delay_ps)
-      : store_(std::make_unique<MirrorRing>(store_bytes)), frames_(kFrames), delay_(delay_ps) {}
-
-  static constexpr uint64_t kFrames = 8192;  ///< frames that may be on the way or waiting to be admitted
+  Link(size_t store_bytes, Ps delay_ps) : store_(std::make_unique<MirrorRing>(store_bytes)), delay_(delay_ps) {}
 
   /// Gives the link room for at least `store_bytes`; octets and positions stay as they are. Not while data flows on
   /// another thread.
@@ -78,11 +73,9 @@ class Link {
   }
   /// Where the next frame may lie: behind the last one pushed.
   uint64_t next_pos() const { return next_pos_; }
-  bool full() const { return head_ - tail_ == kFrames; }
-  /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start, and !full().
+  /// Appends a frame whose octets were written at frame.pos. Frames must come in order of start.
   void push(const WireFrame& frame) {
-    assert(!full());
-    frames_[head_++ & (kFrames - 1)] = frame;
+    frames_.push(frame);
     next_pos_ = frame.pos + frame.len;
   }
   /// Every frame with start < known_until() has been pushed: the receiver may look that far ahead.
@@ -91,12 +84,12 @@ class Link {
   // --- receiver ---------------------------------------------------------------------------------
   Ps known_until() const { return known_until_; }
   Ps delay() const { return delay_; }
-  bool empty() const { return head_ == tail_; }
-  uint64_t size() const { return head_ - tail_; }
-  const WireFrame& front() const { return frames_[tail_ & (kFrames - 1)]; }
+  bool empty() const { return frames_.empty(); }
+  uint64_t size() const { return frames_.size(); }
+  const WireFrame& front() const { return frames_.front(); }
   /// The i-th frame not yet popped; i < size().
-  const WireFrame& peek(uint64_t i) const { return frames_[(tail_ + i) & (kFrames - 1)]; }
-  void pop() { ++tail_; }
+  const WireFrame& peek(uint64_t i) const { return frames_[frames_.tail() + i]; }
+  void pop() { frames_.pop(); }
   /// What the receiver does when the sender needs the room in which frames wait: it moves them away.
   void set_evacuate(std::function<void()> evacuate) { evacuate_ = std::move(evacuate); }
   /// The receiver needs no octet below position pos any more.
@@ -104,8 +97,7 @@ class Link {
 
  private:
   std::unique_ptr<MirrorRing> store_;
-  std::vector<WireFrame> frames_;
-  uint64_t head_ = 0, tail_ = 0;
+  GrowingRing<WireFrame> frames_;
   uint64_t released_ = 0, next_pos_ = 0;
   std::function<void()> evacuate_;
   Ps known_until_ = 0;

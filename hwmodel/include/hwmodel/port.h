@@ -46,7 +46,8 @@ class Port {
 
   /// Model time reached, ps.
   Ps now() const;
-  /// How far model time is behind the time-stamp counter, ps, what it has given up for good included (clock=virtual: 0).
+  /// How far model time is behind the time-stamp counter, ps, what it has given up for good included (clock=virtual:
+  /// 0).
   Ps lag() const;
   /// Light on the fibre both ways, without a register access.
   bool link_up() const;

@@ -35,6 +35,11 @@ class Clock {
   constexpr int64_t at_or_after(Ps t) const {
     // A product with the reciprocal is at most a few ticks low; the loop makes it exact.
     auto n = static_cast<int64_t>((static_cast<U128>(static_cast<uint64_t>(t)) * inv_) >> 64);
+    if (den_ == 1) {
+      const auto period = static_cast<int64_t>(num_);
+      for (int64_t late = t - n * period; late > 0; late -= period) ++n;
+      return n;
+    }
     while (at(n) < t) ++n;
     return n;
   }

@@ -33,7 +33,7 @@ TEST_CASE("a link keeps order, counts room and grows without losing octets") {
   uint64_t pos = 0;
   const auto send = [&](Ps start, uint8_t fill, uint32_t len) {
     std::memset(link.bytes(pos), fill, len);
-    link.push({start, pos, len, 0, 0});
+    link.push({start, pos, len, 0});
     pos += len;
   };
   send(100, 0x11, 3000);
@@ -56,7 +56,7 @@ TEST_CASE("a link keeps order, counts room and grows without losing octets") {
 
 TEST_CASE("a sender short of room has the receiver move its frames away") {
   Link link(4096, 0);
-  link.push({1, 0, 4000, 0, 0});
+  link.push({1, 0, 4000, 0});
   link.pop();  // taken, but still needed by the receiver: not released
   CHECK(link.room(4000) == 96);
   int calls = 0;

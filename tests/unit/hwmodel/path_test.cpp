@@ -97,7 +97,7 @@ std::vector<Frame> run(Path& path, const std::vector<Frame>& frames, std::mt1993
     std::memset(data, 0, f.len);
     std::memcpy(data, &f.id, 4);
     std::memcpy(data + f.len - 4, &f.id, 4);
-    in.push({f.start, pos, f.len, f.flags, 0});
+    in.push({f.start, pos, f.len, f.flags});
     pos += f.len;
     if (!cuts) advance(f.start + 1);
   }
@@ -288,7 +288,7 @@ TEST_CASE("every frame is delivered or counted once") {
     Link in(1 << 18, 0), out(1 << 16, 0);
     uint64_t pos = 0;
     for (const Frame& f : random_traffic(draw, 300)) {
-      in.push({f.start, pos, f.len, 0, 0});
+      in.push({f.start, pos, f.len, 0});
       pos += f.len;
       in.set_known_until(f.start + 1);
       path->advance(in, out);

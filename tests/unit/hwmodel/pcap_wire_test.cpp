@@ -254,8 +254,8 @@ TEST_CASE("what the card sends is written with nanosecond stamps of model time")
     Link link(1 << 16, 5'000);
     std::memset(link.bytes(0), 'A', 60);
     std::memset(link.bytes(60), 'B', 100);
-    link.push({3'200, 0, 60, 0, 1});
-    link.push({2 * kPsPerSec + 123'456'789'999, 60, 100, 0, 2});
+    link.push({3'200, 0, 60, 0});
+    link.push({2 * kPsPerSec + 123'456'789'999, 60, 100, 0});
     wire->consume(link);
     CHECK(link.empty());
     CHECK(link.room(160) == 65'536);  // all released
@@ -280,7 +280,7 @@ TEST_CASE("a disk that fills up is counted and told once") {
   setrlimit(RLIMIT_FSIZE, &small);
   Link link(1 << 16, 5'000);
   for (uint64_t i = 0; i < 1'000; ++i) {
-    link.push({static_cast<Ps>(i) * 67'200, 60 * i, 60, 0, 0});
+    link.push({static_cast<Ps>(i) * 67'200, 60 * i, 60, 0});
     wire->consume(link);
   }
   setrlimit(RLIMIT_FSIZE, &old);
