@@ -89,6 +89,8 @@ class Card {
   /// Carries out everything with time <= until. The receive link must be known far enough: until < horizon().
   /// `last` is how far the caller will go without any host access in between; frames may be put on the link up to it.
   virtual void run(Ps until, Ps last) = 0;
+  /// Tells the far end of the frames that it can be told of without running: no host access comes up to `last`.
+  virtual void look_ahead(Ps /*last*/) {}
   /// Time up to which (exclusive) run() may go with what the receive link knows.
   virtual Ps horizon() const { return rx_link_.known_until() + rx_link_.delay() + kLeastFrame; }
   Ps ran_until() const { return ran_until_; }

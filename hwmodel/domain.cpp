@@ -235,6 +235,8 @@ void Domain::stride(Ps until) {
     for (int i = 0; i < 2; ++i)
       if (!seats_[1 - i].card) seats_[i].rx->set_known_until(until + 1);
   if (pcap_) carry(0, until);
+  for (Seat& seat : seats_)
+    if (seat.card) seat.card->look_ahead(until);
   for (bool all = false; !all;) {
     all = true;
     for (int i = 0; i < 2; ++i) {

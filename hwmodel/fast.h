@@ -21,6 +21,7 @@ class FastCard final : public Card {
   FastCard(const CardConfig& config, Link& tx, Link& rx, Ps start);
   ~FastCard() override;
   void run(Ps until, Ps last) override;
+  void look_ahead(Ps last) override;
   uint64_t counter(Counter c) const override;
   /// A trace shows when frames begin, so it must hear of them before that.
   Ps horizon() const override {

@@ -99,6 +99,11 @@ int64_t FastCard::commit_edge(int64_t last_edge) const {
   return std::min(last_edge, line_before(bus_clock_.at(std::max(free_at_, host_ops_.front().edge + 1))));
 }
 
+void FastCard::look_ahead(Ps last) {
+  if (!accessing()) commit(commit_edge(line_before(last + 1)));
+  announce(ran_until_, last);
+}
+
 /// Tells the far end up to when it knows every frame of ours: no later than the first that may still come.
 void FastCard::announce(Ps until, Ps last) {
   const bool changing = accessing();
@@ -113,11 +118,9 @@ void FastCard::announce(Ps until, Ps last) {
     data = std::max(from, reads_[reads_tail_].ready + 1) + timing_.lead(kBridge);
   else if (changing || !host_ops_.empty() || (!tx_halted_ && (tx_posted_ != tx_asked_ || txd_head_ != txd_tail_)))
     data = from + timing_.lead(kRead) + config_.bus.completer_latency;
-  if (data != kNever) {
-    Ps read = bus_clock_.at(data);
-    if (tx_committed_ == tx_.head()) read = std::max(read, quantum_.at(tx_earliest_));
-    known = std::min(known, read);
-  }
+  // They start behind those that wait.
+  if (data != kNever && tx_committed_ == tx_.head())
+    known = std::min(known, std::max(bus_clock_.at(data), quantum_.at(tx_earliest_)));
   tx_link_.set_known_until(std::max(known, until + 1));
 }
 

@@ -350,6 +350,8 @@ Outcome run_case(const Case& c, Engine engine, bool traced) {
     hosts[at].init(0);
   }
   const auto advance = [&](Ps until) {
+    for (int i = 0; i < n; ++i)
+      if (until % 3 != 0) cards[static_cast<size_t>(i)]->look_ahead(until);  // it may be told, and need not
     for (bool all = false; !all;) {
       all = true;
       for (int i = 0; i < n; ++i) {
