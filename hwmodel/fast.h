@@ -92,7 +92,7 @@ class FastCard final : public Card {
   // --- bus (fast_bus.cpp) ---------------------------------------------------------------------------------------
   bool finish_in_flight(Ps until);
   int64_t read_time();
-  int64_t write_time(int64_t others, Ps until);
+  int64_t write_time(int64_t others, int64_t now_edge);
   int64_t room_time();
   int64_t stream_data_time(int64_t bound);
   int64_t ring_data_time(int64_t bound);

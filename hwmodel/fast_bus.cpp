@@ -41,7 +41,7 @@ FastCard::FastCard(const CardConfig& config, Link& tx, Link& rx, Ps start)
 FastCard::~FastCard() { rx_link_.set_evacuate(nullptr); }
 
 void FastCard::run(Ps until, Ps last) {
-  const int64_t last_edge = line_before(last + 1);
+  const int64_t now_edge = line_before(until + 1), last_edge = line_before(last + 1);
   for (;;) {
     if (log_ && completion_end_ != kNever && bus_clock_.at(completion_end_) <= until) {
       trace_end(std::exchange(completion_end_, kNever), BusUse::kCompletion, completion_bytes_);
@@ -52,11 +52,11 @@ void FastCard::run(Ps until, Ps last) {
     }
     const int64_t t_host = host_ops_.empty() ? kNever : host_ops_.front().edge;
     const int64_t t_bridge = reads_head_ == reads_tail_ ? kNever : reads_[reads_tail_].ready;
-    commit(commit_edge(last_edge));
+    if (tx_committed_ != tx_.head()) commit(commit_edge(last_edge));
     const int64_t t_read = read_time();
     const int64_t t_report = report_time();
     const int64_t others = std::max(free_at_, std::min({t_host, t_bridge, t_read, t_report}) + 1);
-    const int64_t t_write = write_time(others, until);
+    const int64_t t_write = write_time(others, now_edge);
     const int64_t g = std::max(free_at_, std::min(others, t_write + 1));
     if (g >= kNever || bus_clock_.at(g) > until) break;
     const int64_t asked[kAgents] = {t_host, t_bridge, t_read, t_write, t_report};
@@ -84,7 +84,6 @@ void FastCard::run(Ps until, Ps last) {
         break;
     }
   }
-  const int64_t now_edge = line_before(until + 1);
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
   admit(now_edge);
   if (log_) hear_front(now_edge);
@@ -180,10 +179,9 @@ uint32_t FastCard::rx_host_free() const {
 }
 
 /// First edge at which the write engine wants the bus, if that is before `others` - 1; admits what it must for that.
-int64_t FastCard::write_time(int64_t others, Ps until) {
+int64_t FastCard::write_time(int64_t others, int64_t now_edge) {
   // A frame counts at bus edge e when its last word lies before edge e - 1; no edge from `others` on matters.
-  const int64_t bound =
-      std::min(others >= kNever ? kNever : line_before(bus_clock_.at(others - 2)), line_before(until + 1));
+  const int64_t bound = others >= kNever ? now_edge : std::min(now_edge, line_before(bus_clock_.at(others - 2)));
   const int64_t t = ring_ ? ring_data_time(bound) : stream_data_time(bound);
   return t >= kNever ? kNever : std::max(t, write_base_);
 }

@@ -9,9 +9,12 @@
 namespace awing::hw {
 
 void FastCard::commit(int64_t k) {
-  if (next_edge_ == kNever || k < next_edge_) return commit_with(settings(k), k);
-  commit_with(set_, next_edge_ - 1);
-  tx_free_edge_ = std::max(tx_free_edge_, next_edge_);  // what is left is looked at under the new settings
+  if (tx_committed_ == tx_.head()) return;
+  if (k < next_edge_) return commit_with(set_, k);
+  if (tx_free_edge_ < next_edge_) {
+    commit_with(set_, next_edge_ - 1);
+    tx_free_edge_ = std::max(tx_free_edge_, next_edge_);  // what is left is looked at under the new settings
+  }
   commit_with(next_, k);
 }
 
