@@ -288,6 +288,17 @@ std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
   return all;
 }
 
+std::string Domain::complaint(int index) {
+  lock();
+  Seat& seat = seats_[index];
+  if (seat.vcd) seat.vcd->flush();
+  if (pcap_) pcap_->flush();
+  std::string all = seat.vcd ? seat.vcd->error() : "";
+  if (pcap_ && !pcap_->warning().empty()) all += (all.empty() ? "" : "; ") + pcap_->warning();
+  unlock();
+  return all;
+}
+
 std::pair<uint64_t, uint64_t> Domain::trace_hash(int index) {
   lock();
   Seat& seat = seats_[index];
@@ -330,6 +341,7 @@ Ps Port::now() const { return domain_->now(); }
 Ps Port::lag() const { return domain_->lag(); }
 bool Port::link_up() const { return domain_->link_up(index_); }
 std::vector<std::pair<std::string, uint64_t>> Port::wire_counters() const { return domain_->wire_counters(index_); }
+std::string Port::complaint() const { return domain_->complaint(index_); }
 std::pair<uint64_t, uint64_t> Port::trace_hash() const { return domain_->trace_hash(index_); }
 
 }  // namespace awing::hw
