@@ -22,8 +22,6 @@ constexpr Ps kMostBehind = 5 * kPsPerMs;
 constexpr Ps kLeastPerPoll = 2000 * kPsPerNs;
 /// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 10 * kPsPerUs;
-/// Step while a register read is on its way.
-constexpr Ps kReadStep = 50 * kPsPerNs;
 
 std::mutex registry_lock;
 std::map<std::string, std::weak_ptr<Domain>>& registry() {
@@ -168,7 +166,8 @@ uint32_t Domain::read(int index, uint32_t reg) {
   Card& card = *seats_[index].card;
   advance(std::max(now_, host_now()));
   card.post_read(now_, reg);
-  while (!card.read_done()) advance(now_ + kReadStep);
+  const Ps clock = static_cast<Ps>(card.config().bus.period_num / card.config().bus.period_den);
+  while (!card.read_done()) advance(now_ + clock);  // so that the host goes on when its answer is there
   if (clock_ == ClockMode::kVirtual) host_.store(now_, std::memory_order_relaxed);
   const uint32_t value = card.read_value();
   unlock();

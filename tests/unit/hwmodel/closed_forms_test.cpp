@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the datasheet lets one work out with a pencil, measured on two whole cards, on both engines. Every expected
-// number is computed here from sections 5 to 7 of docs/datasheet.md; nothing of the model's own arithmetic is used.
+// number is computed here from sections 4 to 6 of docs/datasheet.md; nothing of the model's own arithmetic is used.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Engine kEngines[] = {Engine::kFast, Engine::kReference};
 
-// --- section 5: the bus -------------------------------------------------------------------------------------------
+// --- the bus: section 4 of the datasheet -----------------------------------------------------------------------------
 
 /// "A data phase carries 8 octets (PCI-X 66..133), 16 (266) or 32 (533)"; 266 and 533 have the clock of 133.
 struct Bus {
@@ -75,7 +75,7 @@ uint32_t completion_clocks(const Bus& bus, const Phases& p, uint32_t octets) {
 uint32_t register_write_clocks(const Phases& p) { return 1 + 1 + p.d + 1 + p.i; }
 uint32_t register_read_clocks(const Phases& p) { return 1 + 1 + p.d + 1 + 1 + p.i; }
 
-// --- sections 6 and 7: line and clock -----------------------------------------------------------------------------
+// --- sections 5 and 6: line and clock -----------------------------------------------------------------------------
 
 /// A column of the line: 4 octets in 3.2 ns by the card's oscillator, which is `ppm` fast. Column q begins at:
 Ps column_at(int64_t q, int32_t ppm) {
