@@ -95,43 +95,64 @@ MAPOS_SSE MAPOS_INLINE uint8_t* stuff_rest(const uint8_t* in, size_t n, uint8_t*
 
 enum class Step : uint8_t { kGoOn, kFlag, kAbort, kByOctet };
 
-/// Unstuffs 16 octets or what comes before a flag among them; not for a block in which one escape follows another.
-/// There is room for 16, and no escape before `u.in`.
+/// Unstuffs 16 octets, or what comes before a flag among them; leaves alone a block in which an escape is escaped.
+/// There is room for 16.
 MAPOS_SSE MAPOS_INLINE Step unstuff16(Unstuff& u) {
   const __m128i v = load(u.in);
   const __m128i escape = _mm_cmpeq_epi8(v, _mm_set1_epi8(kEscape));
   const uint32_t flags = bits(_mm_cmpeq_epi8(v, _mm_set1_epi8(kFlag)));
-  const uint32_t taken = (flags & (0U - flags)) - 1;  // all octets before the first flag
-  uint32_t escapes = bits(escape) & taken;
-  if ((escapes & escapes << 1) != 0) return Step::kByOctet;
-  const __m128i x = _mm_xor_si128(v, _mm_and_si128(_mm_slli_si128(escape, 1), _mm_set1_epi8(kEscapeXor)));
-  const uint32_t keep = ~escapes & taken & 0xFFFF;
-  const uint32_t low = keep & 0xFF, high = keep >> 8;
+  const uint32_t flag = flags & (0U - flags);  // the first
+  const uint32_t taken = (flag - 1) & 0xFFFF;  // all before it
+  const uint32_t escapes = bits(escape) & taken;
+  const uint32_t before = u.escaped ? 1 : 0;
+  const uint32_t escaped = escapes << 1 | before;
+  if ((escapes & escaped) != 0) return Step::kByOctet;
+  const __m128i flip = _mm_and_si128(_mm_slli_si128(escape, 1), _mm_set1_epi8(kEscapeXor));
+  const __m128i x = _mm_xor_si128(v, _mm_xor_si128(flip, _mm_cvtsi32_si128(static_cast<int>(before * kEscapeXor))));
+  const uint32_t keep = ~escapes & taken, low = keep & 0xFF, high = keep >> 8;
   store8(u.out, _mm_shuffle_epi8(x, load8(kClosed.from[low])));
   u.out += _mm_popcnt_u32(low);
   store8(u.out, _mm_shuffle_epi8(_mm_srli_si128(x, 8), load8(kClosed.from[high])));
   u.out += _mm_popcnt_u32(high);
-  if (flags == 0) {
-    // An escape in the last octet is looked at again, with what it escapes.
-    u.in += 16 - (escapes >> 15);
+  if (flag == 0) {
+    u.in += 16;
+    u.escaped = (escapes >> 15) != 0;
     return Step::kGoOn;
   }
-  u.in += std::countr_zero(flags) + 1;
-  return (escapes << 1 & flags & (0U - flags)) != 0 ? Step::kAbort : Step::kFlag;
+  u.in += std::countr_zero(flag) + 1;
+  u.escaped = false;
+  return (escaped & flag) != 0 ? Step::kAbort : Step::kFlag;
 }
 
-/// Up to 16 octets by the scalar loop, one more if the last was an escape.
-MAPOS_SSE MAPOS_INLINE Stop unstuff_by_octet(Unstuff& u) {
-  const uint8_t* const end = u.in_end;
-  u.in_end = end - u.in > 16 ? u.in + 16 : end;
-  Stop stop = scalar::unstuff(u);
-  if (stop == Stop::kInput && u.escaped && u.in != end) {
-    u.in_end = u.in + 1;
-    stop = scalar::unstuff(u);
-  }
-  u.in_end = end;
+/// 16 octets by the scalar loop.
+Stop unstuff_by_octet(Unstuff& u) {
+  Unstuff part{u.in, u.in + 16, u.out, u.out_end, u.escaped};
+  const Stop stop = scalar::unstuff(part);
+  u.in = part.in;
+  u.out = part.out;
+  u.escaped = part.escaped;
   return stop;
 }
+
+/// One block of 16. True: go on; false: `stop` tells why not.
+MAPOS_SSE MAPOS_INLINE bool unstuff_block(Unstuff& u, Stop& stop) {
+  switch (unstuff16(u)) {
+    case Step::kGoOn:
+      return true;
+    case Step::kFlag:
+      stop = Stop::kFlag;
+      return false;
+    case Step::kAbort:
+      stop = Stop::kAbort;
+      return false;
+    case Step::kByOctet:
+      stop = unstuff_by_octet(u);
+      return stop == Stop::kInput;
+  }
+  return false;
+}
+
+bool room(const Unstuff& u, ptrdiff_t n) { return u.in_end - u.in >= n && u.out_end - u.out >= n; }
 
 }  // namespace
 
@@ -149,16 +170,14 @@ MAPOS_SSE size_t stuff(const uint8_t* in, size_t n, uint8_t* out) {
   return static_cast<size_t>(stuff_rest(in, n, o) - out);
 }
 
+// Both work on a copy: the caller's structure could alias the octets, and would be read and written for each block.
 MAPOS_SSE Stop unstuff(Unstuff& u) {
-  while (u.in != u.in_end) {
-    Step step = Step::kByOctet;
-    if (!u.escaped && u.in_end - u.in >= 16 && u.out_end - u.out >= 16) step = unstuff16(u);
-    if (step == Step::kFlag) return Stop::kFlag;
-    if (step == Step::kAbort) return Stop::kAbort;
-    if (step == Step::kByOctet)
-      if (const Stop stop = unstuff_by_octet(u); stop != Stop::kInput) return stop;
-  }
-  return Stop::kInput;
+  Unstuff t = u;
+  Stop stop = Stop::kInput;
+  bool go_on = true;
+  while (go_on && room(t, 16)) go_on = unstuff_block(t, stop);
+  u = t;
+  return go_on ? scalar::unstuff(u) : stop;
 }
 
 }  // namespace sse
@@ -193,24 +212,22 @@ MAPOS_AVX2 size_t stuff(const uint8_t* in, size_t n, uint8_t* out) {
 }
 
 MAPOS_AVX2 Stop unstuff(Unstuff& u) {
-  while (u.in != u.in_end) {
-    Step step = Step::kByOctet;
-    if (!u.escaped) {
-      while (u.in_end - u.in >= 32 && u.out_end - u.out >= 32) {
-        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(u.in));
-        if (bits(is_special(v)) != 0) break;
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(u.out), v);
-        u.in += 32;
-        u.out += 32;
-      }
-      if (u.in_end - u.in >= 16 && u.out_end - u.out >= 16) step = unstuff16(u);
+  Unstuff t = u;
+  Stop stop = Stop::kInput;
+  bool go_on = true;
+  while (go_on && room(t, 16)) {
+    while (!t.escaped && room(t, 32)) {
+      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(t.in));
+      if (bits(is_special(v)) != 0) break;
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(t.out), v);
+      t.in += 32;
+      t.out += 32;
     }
-    if (step == Step::kFlag) return Stop::kFlag;
-    if (step == Step::kAbort) return Stop::kAbort;
-    if (step == Step::kByOctet)
-      if (const Stop stop = unstuff_by_octet(u); stop != Stop::kInput) return stop;
+    // Both halves, before a clean block is hoped for again.
+    for (int half = 0; half < 2 && go_on && room(t, 16); ++half) go_on = unstuff_block(t, stop);
   }
-  return Stop::kInput;
+  u = t;
+  return go_on ? scalar::unstuff(u) : stop;
 }
 
 }  // namespace avx2
