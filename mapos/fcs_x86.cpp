@@ -16,8 +16,6 @@ namespace mapos {
 
 namespace {
 
-#define MAPOS_INLINE [[gnu::always_inline]] inline
-
 /// x^n mod P as a 64-bit register; P without its x^32 as a reflected 32-bit one.
 constexpr uint64_t power(uint32_t p, unsigned n) {
   uint32_t r = 0x8000'0000;

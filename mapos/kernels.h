@@ -55,6 +55,7 @@ uint64_t descramble(uint64_t last, const uint8_t* in, size_t n, uint8_t* out);
 // Functions carry the instructions they need as an attribute, so that no others in the program get compiled with them.
 #define MAPOS_SSE [[gnu::target("sse4.2,popcnt,pclmul")]]
 #define MAPOS_AVX2 [[gnu::target("avx2,popcnt,bmi,pclmul,vpclmulqdq")]]
+#define MAPOS_INLINE [[gnu::always_inline]] inline
 
 namespace sse {
 uint32_t fcs(Fcs f, uint32_t reg, const uint8_t* in, size_t n);

@@ -19,8 +19,6 @@ namespace mapos {
 
 namespace {
 
-#define MAPOS_INLINE [[gnu::always_inline]] inline
-
 uint64_t load_be(const uint8_t* p) {
   uint64_t v;
   std::memcpy(&v, p, 8);

@@ -47,8 +47,6 @@ constexpr Closed make_closed() {
 }
 constexpr Closed kClosed = make_closed();
 
-#define MAPOS_INLINE [[gnu::always_inline]] inline
-
 MAPOS_SSE MAPOS_INLINE __m128i load(const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 MAPOS_SSE MAPOS_INLINE void store(uint8_t* p, __m128i v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
 MAPOS_SSE MAPOS_INLINE __m128i load8(const uint8_t* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }
