@@ -32,7 +32,7 @@ bool Decoder::next(std::span<const uint8_t>& line, std::span<const uint8_t>& fra
       length_ = 0;
     }
     if (length_ == 0 && !escaped_)
-      while (in != in_end && *in == kFlag) ++in;  // fill
+      while (in != in_end && *in == kFlag) ++in;  // fill: so a frame that ends has an octet
     Unstuff u{in, in_end, buffer_.get() + length_, buffer_.get() + most_, escaped_};
     const Stop stop = k_->unstuff(u);
     in = u.in;
@@ -60,7 +60,6 @@ bool Decoder::next(std::span<const uint8_t>& line, std::span<const uint8_t>& fra
 
 bool Decoder::end(std::span<const uint8_t>& frame) {
   const size_t n = std::exchange(length_, 0);
-  if (n == 0) return false;
   if (n < kHeaderOctets + octets(fcs_)) {
     ++counters_.short_frame;
     return false;

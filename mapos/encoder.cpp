@@ -31,7 +31,7 @@ size_t Encoder::open(uint8_t* out) {
   in_frame_ = true;
   length_ = 0;
   reg_ = fcs_begin(fcs_);
-  if (at_flag_) return 0;
+  if (begun_) return 0;
   *out = kFlag;
   return 1;
 }
@@ -41,7 +41,7 @@ size_t Encoder::close(uint8_t* out) {
   size_t n = scalar::stuff(f.o, octets(fcs_), out);
   out[n++] = kFlag;
   in_frame_ = false;
-  at_flag_ = true;
+  begun_ = true;
   return n;
 }
 
@@ -60,7 +60,6 @@ Encoded Encoder::put(std::span<const uint8_t> piece, std::span<uint8_t> out) {
   if (piece.size() > kMostFrame - (in_frame_ ? length_ : 0)) return tl::unexpected(EncodeError::kTooLong);
   if (out.size() < room(piece.size())) return tl::unexpected(EncodeError::kNoRoom);
   const size_t n = open(out.data());
-  at_flag_ = false;
   length_ += piece.size();
   reg_ = k_->fcs(fcs_, reg_, piece.data(), piece.size());
   return n + k_->stuff(piece.data(), piece.size(), out.data() + n);
@@ -79,14 +78,14 @@ Encoded Encoder::abort(std::span<uint8_t> out) {
   out[0] = kEscape;
   out[1] = kFlag;
   in_frame_ = false;
-  at_flag_ = true;
+  begun_ = true;
   return 2;
 }
 
 Encoded Encoder::fill(std::span<uint8_t> out) {
   if (in_frame_) return tl::unexpected(EncodeError::kInFrame);
   std::ranges::fill(out, kFlag);
-  at_flag_ = at_flag_ || !out.empty();
+  begun_ = begun_ || !out.empty();
   return out.size();
 }
 

@@ -39,7 +39,7 @@ class Encoder {
   /// Room that frame() asks for with a frame of n octets, put() with a piece of n, end() with n = 0.
   constexpr size_t room(size_t n) const { return 1 + stuffed_octets_most(n, fcs_) + 1; }
 
-  /// A whole frame: opening flag if the line does not stand at a flag, stuffed octets and FCS, closing flag.
+  /// A whole frame: opening flag if it is the first on the line, stuffed octets and FCS, closing flag.
   Encoded frame(std::span<const uint8_t> frame, std::span<uint8_t> out);
 
   /// The same in pieces cut anywhere: put() any number of times, then end(). The first put() opens the frame, even with
@@ -62,7 +62,7 @@ class Encoder {
 
   const Kernels* k_;
   Fcs fcs_;
-  bool at_flag_ = false;  // the last octet sent was a flag
+  bool begun_ = false;  // a flag has been sent: between frames the line then stands at one
   bool in_frame_ = false;
   size_t length_ = 0;  // of the open frame
   uint32_t reg_ = 0;   // its FCS so far

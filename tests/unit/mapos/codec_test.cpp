@@ -112,6 +112,9 @@ TEST_CASE("receiver: reset waits for a flag and counts the frame it cut") {
   d.reset();
   d.reset();
   CHECK(d.counters() == DecoderCounters{.good = 1, .cut_off = 2, .hunted = 10});
+  // The escape before the reset has nothing to do with the flag after it.
+  test::decode(d, hex("7E0103FE030000000100000000EACA7E"), frames);
+  CHECK(d.counters() == DecoderCounters{.good = 2, .cut_off = 2, .hunted = 10});
 }
 
 TEST_CASE("receiver: 65,280 information octets are a frame, one more is a giant, and the next frame comes through") {
