@@ -19,7 +19,7 @@ constexpr Ps kMostPerPoll = 2 * kPsPerMs;
 /// clock=tsc: cards further behind than this, preemption of a few milliseconds left aside, let the clock slip.
 constexpr Ps kMostBehind = 5 * kPsPerMs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
-constexpr Ps kLeastPerPoll = 2000 * kPsPerNs;
+constexpr Ps kLeastPerPoll = 4 * kPsPerUs;
 /// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 10 * kPsPerUs;
 
