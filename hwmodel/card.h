@@ -94,6 +94,8 @@ class Card {
   /// Time up to which (exclusive) run() may go with what the receive link knows.
   virtual Ps horizon() const { return rx_link_.known_until() + rx_link_.delay() + kLeastFrame; }
   Ps ran_until() const { return ran_until_; }
+  /// Nothing will happen without an access by the host or a frame from the far end: run() may go any stretch at once.
+  virtual bool idle() { return false; }
 
   /// Posted register write by the host at time t.
   void post_write(Ps t, uint32_t reg, uint32_t value) { post({0, reg, value, false}, t); }

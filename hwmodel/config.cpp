@@ -3,12 +3,11 @@
 
 #include <bit>
 #include <charconv>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "card.h"
+#include "files.h"
 #include "hwmodel/datasheet.h"
 
 namespace awing::hw {
@@ -53,15 +52,12 @@ Result set_profile(HostProfile& profile, std::string_view value) {
     return {};
   }
   const std::string file(value);
-  std::ifstream in(file);
-  if (!in) return tl::make_unexpected(refusal("profile", value, "modern, pc2003, or a readable JSON file"));
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto json = nlohmann::json::parse(text.str(), nullptr, false);
-  if (!json.is_object()) return tl::make_unexpected("profile=" + file + ": not a JSON object");
+  const auto json = read_json(file);
+  if (!json) return tl::make_unexpected("profile=" + json.error() + "; allowed: modern, pc2003, or a JSON file");
+  if (!json->is_object()) return tl::make_unexpected("profile=" + file + ": not a JSON object");
   HostProfile read;
   read.name = file;
-  for (const auto& [key, v] : json.items()) {
+  for (const auto& [key, v] : json->items()) {
     Ps* to = key == "poll_ns"             ? &read.poll
              : key == "tx_packet_ns"      ? &read.tx_packet
              : key == "rx_packet_ns"      ? &read.rx_packet

@@ -14,9 +14,10 @@
 namespace awing::hw {
 
 namespace {
-/// One call to poll() lets at most this much model time pass, so that it returns in bounded time (clock=tsc).
-constexpr Ps kMostPerPoll = 2 * kPsPerMs;
-/// clock=tsc: cards further behind than this, preemption of a few milliseconds left aside, let the clock slip.
+/// clock=tsc: a call that lets time pass returns after about this much of the host's time, in steps of kStep.
+constexpr Ps kMostWork = 1 * kPsPerMs;
+constexpr Ps kStep = 100 * kPsPerUs;
+/// clock=tsc: cards further behind than this, which do not gain on the clock, let the clock slip.
 constexpr Ps kMostBehind = 5 * kPsPerMs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
 constexpr Ps kLeastPerPoll = 4 * kPsPerUs;
@@ -54,17 +55,16 @@ Domain::Domain(const PortConfig& first)
 }
 
 tl::expected<int, std::string> Domain::join(const PortConfig& config) {
-  lock();
-  const auto refuse = [this](std::string why) {
-    unlock();
-    return tl::make_unexpected(std::move(why));
-  };
+  const std::lock_guard guard(*this);
+  const auto refuse = [](std::string why) { return tl::make_unexpected(std::move(why)); };
   const int index = seats_[0].card ? 1 : 0;
   Seat& seat = seats_[index];
   if (seat.card || (index == 1 && (loop() || pcap_)))
     return refuse("wire=" + wire_ + ": both ends are taken; use another name");
   if (config.clock != clock_)
     return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
+  if (config.profile != profile_)
+    return refuse("wire=" + wire_ + ": profile= differs from that of the port at the other end");
   if (config.cable_delay != cable_delay_)
     return refuse("wire=" + wire_ + ": cable_delay_ns= differs from that of the port at the other end");
   if (!config.path.empty()) {
@@ -92,12 +92,11 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
   seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
   if (seat.traced) seat.card->set_log(&seat.log);
   update_links();
-  unlock();
   return index;
 }
 
 void Domain::leave(int index) {
-  lock();
+  const std::lock_guard guard(*this);
   Seat& seat = seats_[index];
   if (seat.traced) seat.log.flush(now_);
   seat.card.reset();
@@ -106,7 +105,6 @@ void Domain::leave(int index) {
   seat.vcd.reset();
   seat.path.reset();
   update_links();
-  unlock();
 }
 
 void Domain::lock() {
@@ -153,25 +151,22 @@ void Domain::collect_doorbells() {
 }
 
 void Domain::write(int index, uint32_t reg, uint32_t value) {
-  lock();
+  const std::lock_guard guard(*this);
   if (clock_ == ClockMode::kVirtual) host_.fetch_add(profile_.register_write, std::memory_order_relaxed);
   collect_doorbells();
   seats_[index].card->post_write(host_now(), reg, value);
-  unlock();
 }
 
 uint32_t Domain::read(int index, uint32_t reg) {
-  lock();
+  const std::lock_guard guard(*this);
   collect_doorbells();
   Card& card = *seats_[index].card;
-  advance(std::max(now_, host_now()));
+  catch_up(host_now());
   card.post_read(now_, reg);
   const Ps clock = static_cast<Ps>(card.config().bus.period_num / card.config().bus.period_den);
   while (!card.read_done()) advance(now_ + clock);  // so that the host goes on when its answer is there
   if (clock_ == ClockMode::kVirtual) host_.store(now_, std::memory_order_relaxed);
-  const uint32_t value = card.read_value();
-  unlock();
-  return value;
+  return card.read_value();
 }
 
 void Domain::poll(int, uint32_t sent, uint32_t received) {
@@ -186,21 +181,40 @@ void Domain::poll(int, uint32_t sent, uint32_t received) {
   else if (!try_lock())
     return;
   collect_doorbells();
-  if (target > now_) advance(clock_ == ClockMode::kVirtual ? target : std::min(target, now_ + kMostPerPoll));
-  if (clock_ == ClockMode::kTsc) {
-    // What the host does now reaches cards that are behind only when they get there: a host too slow for real time
-    // would wait longer and longer. So its clock slips, and says so.
-    Ps behind = std::max<Ps>(0, target - now_), slipped = slipped_.load(std::memory_order_relaxed);
-    if (behind > kMostBehind) {
-      slipped += host_now() - now_ - kMostBehind;
-      behind = kMostBehind;
-      slipped_.store(slipped, std::memory_order_relaxed);
-      for (Seat& seat : seats_)
-        if (seat.card) seat.card->host_slipped(now_ + behind);
-    }
-    lag_.store(slipped + behind, std::memory_order_relaxed);
-  }
+  catch_up(target);
   unlock();
+}
+
+/// Lets the cards come up to the host, or near.
+void Domain::catch_up(Ps target) {
+  if (clock_ == ClockMode::kVirtual) return advance(target);
+  const Ps from = now_, begun = host_now();
+  Ps worked = 0;
+  while (now_ < target && worked < kMostWork) {
+    advance(target - now_ <= kStep || idle() ? target : now_ + kStep);
+    if (now_ < target) worked = host_now() - begun;
+  }
+  // What the host does now reaches cards that are behind only when they get there: a host too slow for real time
+  // would wait longer and longer. So its clock slips, and says so.
+  Ps behind = std::max<Ps>(0, target - now_), slipped = slipped_.load(std::memory_order_relaxed);
+  if (behind > kMostBehind && now_ - from < 2 * worked) {
+    slipped += host_now() - now_ - kMostBehind;
+    behind = kMostBehind;
+    slipped_.store(slipped, std::memory_order_relaxed);
+    for (Seat& seat : seats_)
+      if (seat.card) seat.card->host_slipped(now_ + behind);
+  }
+  lag_.store(slipped + behind, std::memory_order_relaxed);
+}
+
+/// Nothing moves, on cards or wires.
+bool Domain::idle() {
+  if (pcap_) return false;
+  for (int i = 0; i < 2; ++i) {
+    Seat& seat = seats_[i];
+    if (seat.card && (seat.path || !seat.card->idle())) return false;
+  }
+  return true;
 }
 
 /// Moves what card `index` has sent towards the other end.
@@ -224,8 +238,10 @@ void Domain::carry(int index, Ps until) {
   }
 }
 
-/// In strides: a card that hears nothing may run ahead of the one that hears it, by no more than the cable can hold.
+/// In strides, unless nothing moves: a card that hears nothing may run ahead of the one that hears it, by no more than
+/// the cable can hold.
 void Domain::advance(Ps until) {
+  if (now_ < until && idle()) stride(until);
   while (now_ < until) stride(std::min(until, now_ + kStride));
 }
 
@@ -268,14 +284,12 @@ void Domain::update_links() {
 }
 
 uint64_t Domain::counter(int index, Counter c) {
-  lock();
-  const uint64_t v = seats_[index].card->counter(c);
-  unlock();
-  return v;
+  const std::lock_guard guard(*this);
+  return seats_[index].card->counter(c);
 }
 
 std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
-  lock();
+  const std::lock_guard guard(*this);
   Seat& seat = seats_[index];
   std::vector<std::pair<std::string, uint64_t>> all{{"wire_unconnected", seat.unconnected}};
   const auto add = [&all](const char* prefix, const auto& counters) {
@@ -283,28 +297,24 @@ std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
   };
   if (seat.path) add("path_", seat.path->counters());
   if (pcap_) add("pcap_", pcap_->counters());
-  unlock();
   return all;
 }
 
 std::string Domain::complaint(int index) {
-  lock();
+  const std::lock_guard guard(*this);
   Seat& seat = seats_[index];
   if (seat.vcd) seat.vcd->flush();
   if (pcap_) pcap_->flush();
   std::string all = seat.vcd ? seat.vcd->error() : "";
   if (pcap_ && !pcap_->warning().empty()) all += (all.empty() ? "" : "; ") + pcap_->warning();
-  unlock();
   return all;
 }
 
 std::pair<uint64_t, uint64_t> Domain::trace_hash(int index) {
-  lock();
+  const std::lock_guard guard(*this);
   Seat& seat = seats_[index];
   if (seat.traced) seat.log.flush(now_);
-  const std::pair<uint64_t, uint64_t> both{seat.log.hash(), seat.log.count()};
-  unlock();
-  return both;
+  return {seat.log.hash(), seat.log.count()};
 }
 
 // --- Port ---------------------------------------------------------------------------------------------------------

@@ -31,6 +31,11 @@ class Domain {
   void doorbell(int index, bool tx, uint32_t value);
   void poll(int index, uint32_t sent, uint32_t received);
 
+  /// One thread at a time; it spins, for calls are short.
+  bool try_lock() { return !locked_.exchange(true, std::memory_order_acquire); }
+  void lock();
+  void unlock() { locked_.store(false, std::memory_order_release); }
+
   Ps now() const { return reached_.load(std::memory_order_relaxed); }
   Ps lag() const { return lag_.load(std::memory_order_relaxed); }
   bool link_up(int index) const { return seats_[index].link_up.load(std::memory_order_relaxed); }
@@ -66,11 +71,10 @@ class Domain {
   bool loop() const { return loop_; }
   Seat& peer(int index) { return loop() ? seats_[index] : seats_[1 - index]; }
   Link& sent_link(int index) { return seats_[index].out ? *seats_[index].out : *peer(index).rx; }
-  bool try_lock() { return !locked_.exchange(true, std::memory_order_acquire); }
-  void lock();
-  void unlock() { locked_.store(false, std::memory_order_release); }
   Ps host_now();
   void collect_doorbells();
+  void catch_up(Ps target);
+  bool idle();
   void advance(Ps until);
   void stride(Ps until);
   void carry(int index, Ps until);

@@ -22,6 +22,7 @@ class FastCard final : public Card {
   ~FastCard() override;
   void run(Ps until, Ps last) override;
   void look_ahead(Ps last) override;
+  bool idle() override;
   uint64_t counter(Counter c) const override;
   /// A trace shows when frames begin, so it must hear of them before that.
   Ps horizon() const override {

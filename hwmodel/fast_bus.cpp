@@ -98,6 +98,11 @@ int64_t FastCard::commit_edge(int64_t last_edge) const {
   return std::min(last_edge, line_before(bus_clock_.at(std::max(free_at_, host_ops_.front().edge + 1))));
 }
 
+bool FastCard::idle() {
+  return host_ops_.empty() && !flight_.active && reads_head_ == reads_tail_ && tx_committed_ == tx_.head() &&
+         rx_.empty() && rx_link_.empty() && !rx_cpl_pending_ && read_time() == kNever && report_time() == kNever;
+}
+
 void FastCard::look_ahead(Ps last) {
   if (!accessing()) commit(commit_edge(line_before(last + 1)));
   announce(ran_until_, last);

@@ -2,11 +2,10 @@
 // The JSON description of a path. Every key is optional; what is not known or absurd is refused.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "card.h"
+#include "files.h"
 #include "path.h"
 
 namespace awing::hw {
@@ -114,18 +113,8 @@ HopConfig read_hop(const json& object, const std::string& where, bool last, std:
   return hop;
 }
 
-}  // namespace
-
-tl::expected<PathConfig, std::string> Path::parse(std::string_view text, const std::string& name) {
+tl::expected<PathConfig, std::string> read_path(const json& root, const std::string& name) {
   const std::string where = "path=" + name;
-  json root;
-  try {
-    root = json::parse(text);
-  } catch (const json::exception& e) {
-    std::string why = e.what();
-    std::replace(why.begin(), why.end(), '\n', ' ');
-    return tl::make_unexpected(where + ": not JSON: " + why);
-  }
   PathConfig config;
   std::string error;
   Reader in(root, where, error);
@@ -151,6 +140,14 @@ tl::expected<PathConfig, std::string> Path::parse(std::string_view text, const s
   return config;
 }
 
+}  // namespace
+
+tl::expected<PathConfig, std::string> Path::parse(std::string_view text, const std::string& name) {
+  const auto root = parse_json(text, name);
+  if (!root) return tl::make_unexpected("path=" + root.error());
+  return read_path(*root, name);
+}
+
 tl::expected<std::unique_ptr<Path>, std::string> Path::from_json(std::string_view text, const std::string& name) {
   auto config = parse(text, name);
   if (!config) return tl::make_unexpected(config.error());
@@ -158,11 +155,11 @@ tl::expected<std::unique_ptr<Path>, std::string> Path::from_json(std::string_vie
 }
 
 tl::expected<std::unique_ptr<Path>, std::string> Path::from_file(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return tl::make_unexpected("path=" + file + ": cannot be read");
-  std::ostringstream text;
-  text << in.rdbuf();  // a folder sets failbit here; an iterator would throw
-  return from_json(text.str(), file);
+  const auto root = read_json(file);
+  if (!root) return tl::make_unexpected("path=" + root.error());
+  auto config = read_path(*root, file);
+  if (!config) return tl::make_unexpected(config.error());
+  return std::make_unique<Path>(*config);
 }
 
 }  // namespace awing::hw

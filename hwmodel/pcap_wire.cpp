@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "card.h"
+#include "files.h"
 
 namespace awing::hw {
 
@@ -35,8 +36,9 @@ tl::expected<std::unique_ptr<PcapWire>, std::string> PcapWire::from_spec(std::st
     return tl::make_unexpected("wire=pcap: names no file; allowed: pcap:IN, pcap:IN+OUT, pcap:+OUT");
   if (!in.empty()) {
     // Opened here, so that "-" is a file like any other and not the standard input.
-    std::FILE* file = std::fopen(in.c_str(), "rbe");
-    if (!file) return tl::make_unexpected("wire=pcap: " + in + " cannot be read: " + std::strerror(errno));
+    const auto opened = open_input(in);
+    if (!opened) return tl::make_unexpected("wire=pcap: " + opened.error());
+    std::FILE* file = *opened;
     char why[PCAP_ERRBUF_SIZE] = "";
     wire->in_ = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why);
     if (!wire->in_) {
@@ -50,8 +52,9 @@ tl::expected<std::unique_ptr<PcapWire>, std::string> PcapWire::from_spec(std::st
     }
   }
   if (!out.empty()) {
-    std::FILE* file = std::fopen(out.c_str(), "wbe");
-    if (!file) return tl::make_unexpected("wire=pcap: " + out + " cannot be written: " + std::strerror(errno));
+    const auto opened = open_output(out);
+    if (!opened) return tl::make_unexpected("wire=pcap: " + opened.error());
+    std::FILE* file = *opened;
     wire->dead_ = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65'535, PCAP_TSTAMP_PRECISION_NANO);
     wire->out_ = wire->dead_ ? pcap_dump_fopen(wire->dead_, file) : nullptr;
     if (!wire->out_) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "files.h"
+
 namespace awing::hw {
 
 namespace {
@@ -36,9 +38,9 @@ constexpr char code(int signal) { return static_cast<char>('!' + signal); }
 const char* bus_use_name(uint64_t use) { return use < std::size(kUses) ? kUses[use] : "idle"; }
 
 tl::expected<std::unique_ptr<VcdWriter>, std::string> VcdWriter::open(const std::string& file) {
-  std::FILE* out = std::fopen(file.c_str(), "we");
-  if (!out) return tl::make_unexpected("trace=" + file + " cannot be written: " + std::strerror(errno));
-  std::unique_ptr<VcdWriter> writer(new VcdWriter(out, file));
+  const auto out = open_output(file);
+  if (!out) return tl::make_unexpected("trace=" + out.error());
+  std::unique_ptr<VcdWriter> writer(new VcdWriter(*out, file));
   writer->header();
   writer->flush();
   if (!writer->good()) return tl::make_unexpected(writer->error());

@@ -47,12 +47,11 @@ struct TxCounts {
 
 /// Counters at the last stats_reset; what secondaries may read.
 struct Shared {
-  uint64_t card[hw::kCounters];       ///< of the card, as last seen by the primary
-  uint64_t card_base[hw::kCounters];  ///< at the last reset of the statistics
-  uint64_t rx_stop_drops;             ///< received but thrown away when the port stopped
-  uint64_t rx_carried, tx_carried;    ///< in flight at the last reset: they count on both sides after it
-  RxCounts rx_past;                   ///< of queues since released
-  TxCounts tx_past;
+  uint64_t card[hw::kCounters];          ///< of the card, as last seen by the primary
+  uint64_t card_base[hw::kCounters];     ///< at the last reset of the statistics
+  uint64_t rx_stop_drops, rx_stop_base;  ///< received but thrown away when the port stopped; at the last reset
+  RxCounts rx_past, rx_base;             ///< of queues since released; of all at the last reset
+  TxCounts tx_past, tx_base;
 };
 
 struct Adapter;

@@ -137,7 +137,7 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     pkts[got++] = m;
   }
   q.polled = got;
-  // Told in batches; at once when the card has few buffers left.
+  // Told in batches: the card has three quarters of the ring at least.
   if (q.posted - q.told >= q.size / 4) q.adapter->device->rx_doorbell(q.told = q.posted);
   return got;
 }

@@ -5,8 +5,10 @@
 //     ierrors  = rx_crc_errors + rx_undersize_errors + rx_oversize_errors + rx_too_long_drops
 //   accepted by tx_burst      = opackets + oerrors;  opackets = tx_frames + tx_flushed + tx_in_flight
 //     oerrors  = packets whose length or flags were bad
-#include <cinttypes>
+// After a reset the packets in flight at that moment are on one side alone; the levels (..._in_flight) are never reset.
+#include <atomic>
 #include <cstring>
+#include <string_view>
 
 #include "driver.h"
 
@@ -16,7 +18,7 @@ namespace {
 
 uint64_t card(const Shared& s, hw::Counter c) { return s.card[c] - s.card_base[c]; }
 
-/// With those of queues that were released.
+/// Of all queues there were, ever. The counts belong to the threads that send and receive: nobody else writes them.
 RxCounts rx_counts(rte_eth_dev* dev) {
   RxCounts n = shared_of(dev)->rx_past;
   if (const RxQueue* q = rxq(dev))
@@ -31,12 +33,40 @@ TxCounts tx_counts(rte_eth_dev* dev) {
   return n;
 }
 
-uint64_t rx_in_flight(const Shared& s, const RxCounts& n) {
-  return card(s, hw::kRxFrames) + s.rx_carried - n.packets - n.too_long - s.rx_stop_drops;
-}
-uint64_t tx_in_flight(const Shared& s, const TxCounts& n) {
-  return n.packets + s.tx_carried - card(s, hw::kTxFrames) - card(s, hw::kTxFlushed);
-}
+/// One look at everything, while packets move: what is later on a packet's way is read later on its way out and earlier
+/// on its way in, so that no packet is seen behind a place it was not seen to pass.
+struct Look {
+  explicit Look(rte_eth_dev* dev) : shared(*shared_of(dev)), rx(rx_counts(dev)) {
+    std::atomic_thread_fence(std::memory_order_acq_rel);
+    if (primary()) refresh(*adapter_of(dev));
+    std::atomic_thread_fence(std::memory_order_acq_rel);
+    tx = tx_counts(dev);
+  }
+  RxCounts rx_since() const {
+    const RxCounts& b = shared.rx_base;
+    return {rx.packets - b.packets, rx.bytes - b.bytes, rx.nombuf - b.nombuf, rx.too_long - b.too_long};
+  }
+  TxCounts tx_since() const {
+    const TxCounts& b = shared.tx_base;
+    return {tx.packets - b.packets, tx.bytes - b.bytes, tx.errors - b.errors};
+  }
+  // Levels, whatever was reset. A send queue is counted behind its doorbell: then the card may be ahead for a moment.
+  uint64_t rx_in_flight() const {
+    return above(shared.card[hw::kRxFrames], rx.packets + rx.too_long + shared.rx_stop_drops);
+  }
+  uint64_t tx_in_flight() const { return above(tx.packets, shared.card[hw::kTxFrames] + shared.card[hw::kTxFlushed]); }
+  uint64_t rx_stop_drops() const { return shared.rx_stop_drops - shared.rx_stop_base; }
+
+  const Shared& shared;
+  RxCounts rx;
+  TxCounts tx;
+
+ private:
+  static uint64_t above(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+};
+
+/// Levels of the wire: what is there now, not what has passed.
+bool is_level(std::string_view name) { return name.ends_with("_inside") || name.ends_with("_waiting"); }
 
 constexpr const char* kOwn[] = {"rx_stop_drops", "rx_too_long_drops", "rx_in_flight", "tx_in_flight", "model_lag_ns"};
 
@@ -48,17 +78,16 @@ void refresh(Adapter& adapter) {
 }
 
 int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
-  if (primary()) refresh(*adapter_of(dev));
-  const Shared& s = *shared_of(dev);
-  stats->imissed = card(s, hw::kRxFifoDrops) + card(s, hw::kRxDisabledDrops) + s.rx_stop_drops;
-  stats->ierrors = card(s, hw::kRxCrcErrors) + card(s, hw::kRxUndersize) + card(s, hw::kRxOversize);
-  const RxCounts rx = rx_counts(dev);
+  const Look look(dev);
+  const Shared& s = look.shared;
+  const RxCounts rx = look.rx_since();
+  const TxCounts tx = look.tx_since();
+  stats->imissed = card(s, hw::kRxFifoDrops) + card(s, hw::kRxDisabledDrops) + look.rx_stop_drops();
+  stats->ierrors = card(s, hw::kRxCrcErrors) + card(s, hw::kRxUndersize) + card(s, hw::kRxOversize) + rx.too_long;
   stats->ipackets = stats->q_ipackets[0] = rx.packets;
   stats->ibytes = stats->q_ibytes[0] = rx.bytes;
   stats->rx_nombuf = rx.nombuf;
-  stats->ierrors += rx.too_long;
   stats->q_errors[0] = rx.too_long;
-  const TxCounts tx = tx_counts(dev);
   stats->opackets = stats->q_opackets[0] = tx.packets;
   stats->obytes = stats->q_obytes[0] = tx.bytes;
   stats->oerrors = tx.errors;
@@ -67,18 +96,14 @@ int stats_get(rte_eth_dev* dev, rte_eth_stats* stats) {
 
 int stats_reset(rte_eth_dev* dev) {
   if (!primary()) return -EPERM;
-  Adapter& adapter = *adapter_of(dev);
-  refresh(adapter);
-  Shared& s = *adapter.shared;
-  s.rx_carried = rx_in_flight(s, rx_counts(dev));
-  s.tx_carried = tx_in_flight(s, tx_counts(dev));
-  s.rx_past = {};
-  s.tx_past = {};
+  const Look look(dev);
+  Shared& s = *shared_of(dev);
+  s.rx_base = look.rx;
+  s.tx_base = look.tx;
+  s.rx_stop_base = s.rx_stop_drops;
   std::memcpy(s.card_base, s.card, sizeof s.card_base);
-  s.rx_stop_drops = 0;
+  Adapter& adapter = *adapter_of(dev);
   adapter.more_base = adapter.device->more_counters();
-  if (RxQueue* q = rxq(dev)) q->count = {};
-  if (TxQueue* q = txq(dev)) q->count = {};
   return 0;
 }
 
@@ -101,25 +126,24 @@ int xstats_get_names(rte_eth_dev* dev, rte_eth_xstat_name* names, unsigned size)
 }
 
 int xstats_get(rte_eth_dev* dev, rte_eth_xstat* stats, unsigned size) {
-  if (primary()) refresh(*adapter_of(dev));
-  const Shared& s = *shared_of(dev);
-  const RxCounts rx = rx_counts(dev);
-  const TxCounts tx = tx_counts(dev);
+  const Look look(dev);
+  const Shared& s = look.shared;
   unsigned n = 0;
   const auto add = [&](uint64_t value) {
     if (stats && n < size) stats[n] = {n, value};
     ++n;
   };
   for (uint32_t c = 0; c < hw::kCounters; ++c) add(card(s, static_cast<hw::Counter>(c)));
-  add(s.rx_stop_drops);
-  add(rx.too_long);
-  add(rx_in_flight(s, rx));
-  add(tx_in_flight(s, tx));
+  add(look.rx_stop_drops());
+  add(look.rx_since().too_long);
+  add(look.rx_in_flight());
+  add(look.tx_in_flight());
   add(primary() ? adapter_of(dev)->device->lag_ns() : 0);
   if (primary()) {
     const auto more = adapter_of(dev)->device->more_counters();
     const auto& base = adapter_of(dev)->more_base;
-    for (size_t i = 0; i < more.size(); ++i) add(more[i].second - (i < base.size() ? base[i].second : 0));
+    for (size_t i = 0; i < more.size(); ++i)
+      add(more[i].second - (i < base.size() && !is_level(more[i].first) ? base[i].second : 0));
   }
   return static_cast<int>(n);
 }

@@ -363,16 +363,33 @@ def case_filter(dma):
     t.quit()
 
 
+BROADCAST = b"\xff" * 6 + bytes(54)
+
+
+def pcap_of(frames):
+    """A nanosecond capture of these frames, a microsecond apart."""
+    return struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1) + b"".join(
+        struct.pack("<IIII", 0, 1000 * i, len(f), len(f)) + f for i, f in enumerate(frames))
+
+
 def case_queues(dma):
     """Only receive, only send; more queues than the card has are refused."""
-    for rx, tx in ((1, 0), (0, 1)):
-        t = Testpmd(["wire=loop,dma=" + dma], f"--rxq={rx} --txq={tx}")
-        t("set fwd rxonly" if rx else "set fwd txonly")
+    with tempfile.TemporaryDirectory() as folder:
+        capture = folder + "/in.pcap"
+        with open(capture, "wb") as f:
+            f.write(pcap_of([BROADCAST] * 700))
+        t = Testpmd([f"wire=pcap:{capture},dma={dma}"], "--rxq=1 --txq=0")
+        t("set fwd rxonly")
         t("start")
-        if tx:
-            t.wait_for(lambda: t.xstats(0)["tx_line_packets"] > 10000, "sending without a receive queue")
+        t.wait_for(lambda: t.xstats(0)["rx_good_packets"] == 700, "receiving without a send queue")
         t("stop")
         t.quit()
+    t = Testpmd(["wire=loop,dma=" + dma], "--rxq=0 --txq=1")
+    t("set fwd txonly")
+    t("start")
+    t.wait_for(lambda: t.xstats(0)["tx_line_packets"] > 10000, "sending without a receive queue")
+    t("stop")
+    t.quit()
     said = failed_start(["wire=loop,dma=" + dma], "--rxq=2 --txq=1")
     check("max_rx_queues" in said or "cannot be greater than" in said, said[-600:])
 
@@ -430,6 +447,17 @@ def case_xstats(dma):
     settled(t)
     t("clear port xstats all")
     check(t.xstats(0)["tx_line_packets"] == 0 and t.xstats(0)["rx_good_packets"] == 0, "reset")
+    # Looked at and reset while packets move: 128 of them, so no level is ever above that, nor below 0 (2^64 - something).
+    t("start tx_first 2")
+    for _ in range(60):
+        for port in (0, 1):
+            x = t.xstats(port)
+            for level in ("rx_in_flight", "tx_in_flight"):
+                check(x[level] <= 256, f"port {port}: {level} {x[level]}")
+        t("clear port xstats all")
+    t("stop")
+    a, b = settled(t)
+    check(a["rx_in_flight"] + b["rx_in_flight"] <= 256, f"left to receive: {a['rx_in_flight']}, {b['rx_in_flight']}")
     t.quit()
 
 
@@ -525,11 +553,8 @@ def case_damaged(_dma):
     """What goes wrong with a file of the wire while it is used is told, in one line."""
     with tempfile.TemporaryDirectory() as folder:
         name = folder + "/cut.pcap"
-        frame = b"\xff" * 6 + bytes(54)
         with open(name, "wb") as f:
-            f.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
-            for i in range(5):
-                f.write(struct.pack("<IIII", 0, 1000 * i, 60, 60) + (frame if i < 4 else frame[:20]))
+            f.write(pcap_of([BROADCAST] * 5)[:-40])
         t = Testpmd([f"wire=pcap:{name}"])
         t("set fwd rxonly")
         t("start")

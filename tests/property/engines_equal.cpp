@@ -63,5 +63,5 @@ int main(int argc, char** argv) {
   }
   std::printf("%" PRIu64 " cases, %" PRIu64 " events, %" PRIu64 " frames received: %" PRIu64 " differ\n", cases, events,
               frames, failed);
-  return failed ? 1 : 0;
+  return failed || frames == 0 ? 1 : 0;
 }

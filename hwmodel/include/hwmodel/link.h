@@ -53,10 +53,11 @@ class Link {
   /// delay: propagation in picoseconds, added by the receiver.
   Link(size_t store_bytes, Ps delay_ps) : store_(std::make_unique<MirrorRing>(store_bytes)), delay_(delay_ps) {}
 
-  /// Gives the link room for at least `store_bytes`; octets and positions stay as they are. Not while data flows on
-  /// another thread.
+  /// Gives the link room for at least `store_bytes`; what lies there lies elsewhere then, at the positions it had. Not
+  /// while data flows on another thread.
   void grow(size_t store_bytes) {
     if (store_bytes <= store_->size()) return;
+    if (evacuate_) evacuate_();  // a receiver may point at frames that wait
     auto larger = std::make_unique<MirrorRing>(store_bytes);
     std::memcpy(larger->at(released_), store_->at(released_), store_->size());
     store_ = std::move(larger);
