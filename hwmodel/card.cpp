@@ -112,6 +112,11 @@ bool Card::moderate(uint32_t r, uint32_t value, int64_t e) {
   }
 }
 
+void Card::reset_moderator(int64_t e) {
+  moderator_.reset(e);
+  regs_[kIntrRxSeen / 4] = regs_[kIntrTxSeen / 4] = 0;
+}
+
 void Card::change_lines(int64_t e) {
   const uint32_t before = moderator_.taken(), now = moderator_.take(e), rising = now & ~before;
   if (rising & 1u << kCauseReceive) counters_[kRxInterrupts]++;

@@ -135,6 +135,7 @@ class Card {
   }
   /// A write to the moderator at bus edge e, already stored; false: the register is not one of the moderator's.
   bool moderate(uint32_t r, uint32_t value, int64_t e);
+  void reset_moderator(int64_t e);
   /// Takes the lines of bus edge e, at which they change, and tells.
   void change_lines(int64_t e);
   /// What a trace shows of a register write: bus addresses differ from run to run and are shown as 0.

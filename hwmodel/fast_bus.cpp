@@ -698,7 +698,7 @@ void FastCard::reset(int64_t e) {
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_;
   rx_sequence_base_ = rx_.head();
-  moderator_.reset(e);
+  reset_moderator(e);
   tx_latched_ = 0;
   tx_latch_ = 0;
   host_room_since_ = rx_cache_since_ = tx_cache_since_ = e + 1;

@@ -10,10 +10,9 @@
 #include <array>
 #include <cstdint>
 
-namespace awing::hw {
+#include "hwmodel/datasheet.h"
 
-/// A cause of interrupts; each has a line of its own (bit 1 << cause in the masks below).
-enum Cause : uint32_t { kCauseReceive, kCauseSend, kCauses };
+namespace awing::hw {
 
 class Moderator {
  public:

@@ -481,7 +481,7 @@ void ReferenceCard::reset(int64_t e) {
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_.value().frames;
   rx_frames_base_ = rx_frames_taken_;
-  moderator_.reset(e);
+  reset_moderator(e);
   rx_sequence_ = 0;
   tx_latched_ = 0;
   tx_latch_ = 0;

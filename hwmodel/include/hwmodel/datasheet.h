@@ -137,6 +137,9 @@ enum Command : uint32_t {
   kCmdPhcAdd = 1u << 2,  ///< PHC += kPhcValue (two's complement), likewise
 };
 
+/// A cause of interrupts; each has a line of its own: bit 1 << Cause of kIntrLines.
+enum Cause : uint32_t { kCauseReceive, kCauseSend, kCauses };
+
 // X(NAME, xstats-style name, meaning). Every frame ends in exactly one of the counters of its direction that are
 // marked "ends". Octets count from destination address to end of payload, without FCS.
 #define AWING_COUNTERS(X)                                                                                       \
