@@ -290,14 +290,14 @@ TEST_CASE("the search finds a receiver's lost wake-up") {
 TEST_CASE("sending: whatever the order, a full ring empties and every frame goes") {
   for (const uint8_t burst : {uint8_t{1}, uint8_t{4}}) {
     for (const uint32_t batch : {1u, 2u, 8u}) {
-      const Found f = explore(Send(SendMode::kInterrupt, batch, 0, 0, 7, burst, Fault::kNone));
+      const Found f = explore(Send(SendMode::kInterrupt, batch, 0, 0, 6, burst, Fault::kNone));
       INFO("interrupt, batch " << batch << ": " << f.states << " states, " << f.ends << " ends");
       CHECK(f.lost == 0);
       CHECK(f.ends > 0);
     }
     for (const uint32_t high : {1u, 2u, 3u})
       for (uint32_t low = 0; low < high; ++low) {
-        const Found f = explore(Send(SendMode::kAdaptive, 1, high, low, 7, burst, Fault::kNone));
+        const Found f = explore(Send(SendMode::kAdaptive, 1, high, low, 6, burst, Fault::kNone));
         INFO("adaptive, marks " << high << "/" << low << ": " << f.states << " states, " << f.ends << " ends");
         CHECK(f.lost == 0);
         CHECK(f.ends > 0);
