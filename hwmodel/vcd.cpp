@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "files.h"
+#include "moderator.h"
 
 namespace awing::hw {
 
@@ -165,6 +166,10 @@ void VcdWriter::event(const Event& e) {
     case EventType::kRxAdmit:
       change(kVcdRxFrame, 0);
       change(kVcdRxLineLevel, e.c);
+      break;
+    case EventType::kInterrupt:
+      change(kVcdRxInterrupt, e.a & 1u << kCauseReceive ? 1 : 0);
+      change(kVcdTxInterrupt, e.a & 1u << kCauseSend ? 1 : 0);
       break;
   }
 }

@@ -35,7 +35,9 @@ namespace awing::hw {
   X(kVcdRegWrites, "reg_writes", 32)   /* register writes since the dump began */                        \
   X(kVcdRxProduced, "rx_produced", 32) /* of the last status record */                                   \
   X(kVcdTxFetched, "tx_fetched", 32)                                                                     \
-  X(kVcdTxDone, "tx_done", 32)
+  X(kVcdTxDone, "tx_done", 32)                                                                           \
+  X(kVcdRxInterrupt, "rx_interrupt", 1) /* the lines of the interrupt moderator */                       \
+  X(kVcdTxInterrupt, "tx_interrupt", 1)
 
 /// Writes the signals above in scope "card", time scale 1 ps, a line for each change of value. Not thread-safe.
 class VcdWriter {

@@ -29,6 +29,8 @@ enum class EventType : uint8_t {
   kRxAdmit,  ///< b = octets, c = receive FIFO level as the line sees it, after
   kRxDrop,   ///< a = Counter that counted it, b = octets, c = level
   kRxStart,  ///< a = lane (0 or 4), b = octets, c = stamp
+  // interrupt moderator, in block kRegs
+  kInterrupt,  ///< a = lines asserted from this edge on (1 << Cause), b = lines before, c = told: receive << 32 | send
 };
 
 /// Who uses the bus, and for what.
