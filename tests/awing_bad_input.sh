@@ -22,7 +22,7 @@ refuses() {
 refuses "no command frobnicate" frobnicate
 refuses "no suite 'slow'; there are: fast property integration" test slow
 refuses "one suite at a time" test fast property
-refuses "no bench speed; there are: engines forward" bench speed
+refuses "no bench speed; there are: engines forward hdlc" bench speed
 refuses "one name at a time" bench engines forward
 refuses "unknown option --xml" bench --xml
 refuses "which program? apcm-stream" run
