@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both engines of the awing card share: its registers, its clocks, and how the host reaches it.
+// What all engines of both cards share: registers, clocks, and how the host reaches them.
 #pragma once
 
 #include <array>
 #include <cstring>
 #include <deque>
+#include <span>
 
 #include "hwmodel/config.h"
 #include "hwmodel/datasheet.h"
+#include "hwmodel/datasheet_oc48.h"
 #include "hwmodel/events.h"
 #include "hwmodel/link.h"
 #include "hwmodel/time.h"
@@ -35,9 +37,10 @@ Clock quantum_clock(int32_t ppm);
 
 /// PHC arithmetic: seconds in 64.64 fixed point, advanced by increment() each quantum. Truncated to 32.32 in stamps.
 namespace phc {
-constexpr uint64_t kNominal = 59'029'581'036;  ///< 3.2 ns in 2^-64 s, rounded: 2^64 * 3.2e-9 = 59029581035.87
-constexpr uint64_t increment(int32_t trim) {
-  return kNominal + static_cast<int64_t>((static_cast<I128>(kNominal) * trim) >> 40);
+constexpr uint64_t kNominal = 59'029'581'036;      ///< 3.2 ns in 2^-64 s, rounded: 2^64 * 3.2e-9 = 59029581035.87
+constexpr uint64_t kNominalOc48 = 59'306'661'760;  ///< 1 / 311.04 MHz in 2^-64 s, rounded: 59306661759.61
+constexpr uint64_t increment(int32_t trim, uint64_t nominal = kNominal) {
+  return nominal + static_cast<int64_t>((static_cast<I128>(nominal) * trim) >> 40);
 }
 constexpr uint64_t stamp(U128 value) { return static_cast<uint64_t>(value >> 32); }
 constexpr U128 from_stamp(uint64_t stamp) { return static_cast<U128>(stamp) << 32; }
@@ -76,6 +79,9 @@ struct BusTiming {
   /// Clocks from the grant to the first data phase: address, attribute, decode; writes to memory add target waits.
   uint32_t lead(Agent agent) const { return 2 + decode + (agent == kWrite || agent == kReport ? wait : 0); }
 };
+
+/// The registers of a card.
+std::span<const RegInfo> registers(CardKind kind);
 
 /// The part of the card that does not depend on the engine.
 class Card {
@@ -124,6 +130,8 @@ class Card {
     return (link_up_ ? uint32_t{kStsLinkUp} : 0) | (quiet ? uint32_t{kStsQuiet} : 0) |
            (halted ? uint32_t{kStsTxError} : 0) | (reset_refused_ ? uint32_t{kStsResetRefused} : 0);
   }
+  /// Gives a register its value at power-up.
+  void preset(uint32_t r, uint32_t value) { regs_[r / 4] = value; }
   /// What a trace shows of a register write: bus addresses differ from run to run and are shown as 0.
   static uint32_t traced(uint32_t r, uint32_t value) { return is_address(r) ? 0 : value; }
   /// Plain registers and counters; the engine gives the live ones.
@@ -153,7 +161,7 @@ class Card {
   Link& rx_link_;
   EventLog* log_ = nullptr;
   std::deque<HostOp> host_ops_;
-  std::array<uint64_t, kCounters> counters_{};
+  std::array<uint64_t, kCountersOc48> counters_{};
   bool link_up_ = false;
   bool reset_refused_ = false;
   bool read_done_ = true;
@@ -163,6 +171,7 @@ class Card {
  private:
   static bool is_address(uint32_t r);
   void post(HostOp op, Ps t);
+  std::span<const RegInfo> map_;
   std::array<uint32_t, kBarBytes / 4> regs_{};
 };
 

@@ -204,6 +204,18 @@ const std::vector<Key>& keys() {
 
 }  // namespace
 
+CardConfig CardConfig::of(CardKind kind) {
+  CardConfig card;
+  card.kind = kind;
+  if (kind == CardKind::kOc48) {
+    card.bus.width = 8;
+    card.bus.period_num = 15'000;  // 64 bit, 66.67 MHz
+    card.ring_mode = true;
+    card.tx_fifo = card.rx_fifo = 128 * 1024;
+  }
+  return card;
+}
+
 std::vector<ConfigKey> config_keys() {
   std::vector<ConfigKey> docs;
   for (const Key& key : keys()) docs.push_back(key.doc);

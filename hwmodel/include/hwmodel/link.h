@@ -20,8 +20,11 @@ enum FrameFlags : uint32_t {
 struct WireFrame {
   Ps start;        ///< picosecond at which the Start octet leaves the sender
   uint64_t pos;    ///< where its octets lie: Link::bytes(pos)
-  uint32_t len;    ///< octets from destination address to end of payload, without FCS (60 and up)
+  uint32_t len;    ///< octets from destination address to end of payload, without FCS (60 and up; oc48: 4 and up)
   uint32_t flags;  ///< FrameFlags
+  /// oc48: octets on the line between the flags, FCS and escapes counted, and the lane (0..3) of the first of them in
+  /// the word that leaves the sender at `start`.
+  uint32_t line_octets = 0, lane = 0;
 };
 
 /// A ring of bytes mapped twice in a row, so that any `size` octets from any position are contiguous.
@@ -66,6 +69,8 @@ class Link {
   uint8_t* bytes(uint64_t pos) const { return store_->at(pos); }
   /// Octets that may be written from position pos on without touching what the receiver still needs.
   uint64_t room(uint64_t pos) const { return released_ + store_->size() - pos; }
+  /// Said by an oc48 sender before its first frame: how far its clock is off, and how its line is set (SonetFormat).
+  void set_line(int32_t ppm, uint32_t format) { ppm_ = ppm, format_ = format; }
   /// Called by a sender short of room, whose own unsent octets begin at position `oldest`.
   void evacuate(uint64_t oldest) {
     if (evacuate_) evacuate_();
@@ -84,6 +89,8 @@ class Link {
   // --- receiver ---------------------------------------------------------------------------------
   Ps known_until() const { return known_until_; }
   Ps delay() const { return delay_; }
+  int32_t line_ppm() const { return ppm_; }
+  uint32_t line_format() const { return format_; }
   bool empty() const { return frames_.empty(); }
   uint64_t size() const { return frames_.size(); }
   const WireFrame& front() const { return frames_.front(); }
@@ -102,6 +109,8 @@ class Link {
   std::function<void()> evacuate_;
   Ps known_until_ = 0;
   Ps delay_;
+  int32_t ppm_ = 0;
+  uint32_t format_ = 0;
 };
 
 }  // namespace awing::hw

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "oc48.h"
+
+#include <algorithm>
+
+namespace awing::hw {
+
+Oc48Card::Oc48Card(const CardConfig& config, Link& tx, Link& rx, Ps start)
+    : Card(config, tx, rx, start),
+      pci_(config.bus),
+      format_((config.sonet.fcs == 4 ? uint32_t{kSonetFcs32} : 0) |
+              (config.sonet.scramble ? uint32_t{kSonetScramble} : 0)) {
+  preset(kSonetFormat, format_);
+  preset(kSonetTxC2, config.sonet.c2);
+  preset(kSonetRxC2, config.sonet.c2);
+  tx_link_.set_line(config.ppm, format_);
+}
+
+bool Oc48Card::update(LineSettings& set, uint32_t r, uint32_t value) const {
+  switch (r) {
+    case kControl:
+      set.control = value;
+      return true;
+    case kMaxFrame:
+      set.max_frame = value;
+      return true;
+    case kMacLo:
+      set.address = value & 0xFFFF;
+      return true;
+    default:
+      return false;
+  }
+}
+
+Counter Oc48Card::judge(const uint8_t* frame, const WireFrame& wire, const LineSettings& set) const {
+  if (!(set.control & kCtlRxEnable)) return kRxDisabledDrops;
+  // A receiver that counts another FCS, or descrambles otherwise than was scrambled, finds no good FCS.
+  if ((wire.flags & kFrameBadFcs) || rx_link_.line_format() != format_) return kRxCrcErrors;
+  if (wire.len < kMapHeader) return kRxUndersize;
+  if (wire.len + config_.sonet.fcs > set.max_frame) return kRxOversize;
+  if (set.control & kCtlMapos16) {  // RFC 2175 section 2: the low bit of the first octet 0, of the second 1
+    const uint32_t address = uint32_t{frame[0]} << 8 | frame[1];
+    if ((address & 0x0101) != 1) return kRxBadHeader;
+    if (set.control & kCtlPromiscuous) return kRxFrames;
+    if (address == set.address || address == 0xFEFF) return kRxFrames;
+  } else {  // RFC 2171 section 3.1
+    if (frame[1] != 0x03 || !(frame[0] & 1)) return kRxBadHeader;
+    if (set.control & kCtlPromiscuous) return kRxFrames;
+    if (frame[0] == set.address || frame[0] == 0xFF) return kRxFrames;
+  }
+  return (frame[0] & 0x80) && (set.control & kCtlAllMulticast) ? kRxFrames : kRxFiltered;
+}
+
+uint32_t Oc48Card::read_octets(uint64_t addr, uint32_t most) const {
+  const uint32_t boundary = config_.bus.read_command == 1 ? config_.bus.cache_line : config_.bus.boundary;
+  return std::min({most, config_.bus.burst, boundary - static_cast<uint32_t>(addr & (boundary - 1))});
+}
+
+uint32_t Oc48Card::write_octets(uint64_t addr, uint32_t most, bool& mwi) const {
+  const uint32_t boundary = config_.bus.boundary, line = config_.bus.cache_line;
+  const uint32_t n = std::min({most, config_.bus.burst, boundary - static_cast<uint32_t>(addr & (boundary - 1))});
+  mwi = config_.bus.mwi && addr % line == 0 && n >= line;
+  return mwi ? n - n % line : n;
+}
+
+}  // namespace awing::hw
