@@ -118,6 +118,9 @@ class Card {
   bool transmitting() const { return (reg(kControl) & kCtlTxEnable) != 0; }
   bool receiving() const { return (reg(kControl) & kCtlRxEnable) != 0; }
   const CardConfig& config() const { return config_; }
+  /// Another sender has been plugged in at the far end, and its clock is to be recovered. Frames of the one before that
+  /// are still on the way are lost. Not in the middle of run().
+  virtual void new_sender() {}
   void set_link_up(bool up) { link_up_ = up; }
   void set_log(EventLog* log) { log_ = log; }
 

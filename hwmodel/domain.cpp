@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "fast.h"
+#include "fast_oc48.h"
 #include "reference.h"
+#include "reference_oc48.h"
 
 namespace awing::hw {
 
@@ -35,11 +37,16 @@ std::map<std::string, std::weak_ptr<Domain>>& registry() {
 /// lie there too, until it must move them away. No more than that, so that it stays in the host's cache.
 size_t store_bytes(const CardConfig& sender, Ps delay) {
   const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
-  return std::bit_ceil(sender.tx_fifo + flying + kStride / 800 + kMaxFrameAny);
+  const uint32_t longest = sender.kind == CardKind::kOc48 ? kMaxFrameOc48 : kMaxFrameAny;
+  return std::bit_ceil(sender.tx_fifo + flying + kStride / 800 + longest);
 }
 }  // namespace
 
 std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& tx, Link& rx, Ps start) {
+  if (config.kind == CardKind::kOc48) {
+    if (engine == Engine::kReference) return std::make_unique<ReferenceOc48>(config, tx, rx, start);
+    return std::make_unique<FastOc48>(config, tx, rx, start);
+  }
   if (engine == Engine::kReference) return std::make_unique<ReferenceCard>(config, tx, rx, start);
   return std::make_unique<FastCard>(config, tx, rx, start);
 }
@@ -47,6 +54,7 @@ std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& t
 Domain::Domain(const PortConfig& first)
     : wire_(first.wire),
       loop_(first.wire == "loop"),
+      kind_(first.card.kind),
       clock_(first.clock),
       profile_(first.profile),
       cable_delay_(first.cable_delay),
@@ -65,6 +73,8 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
   Seat& seat = seats_[index];
   if (seat.card || (index == 1 && (loop() || pcap_)))
     return refuse("wire=" + wire_ + ": both ends are taken; use another name");
+  if (config.card.kind != kind_)
+    return refuse("wire=" + wire_ + ": card= differs from that of the port at the other end");
   if (config.clock != clock_)
     return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
   if (config.cable_delay != cable_delay_)
@@ -91,6 +101,8 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
   }
   seat.traced = !config.trace.empty();
   for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, cable_delay_));
+  peer(index).rx->set_line(config.card.ppm, sonet_format(config.card.sonet));
+  if (!loop() && peer(index).card) peer(index).card->new_sender();
   seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
   if (seat.traced) seat.card->set_log(&seat.log);
   update_links();

@@ -77,6 +77,7 @@ class Domain {
 
   const std::string wire_;
   const bool loop_;
+  const CardKind kind_;
   const ClockMode clock_;
   const HostProfile profile_;
   const Ps cable_delay_;

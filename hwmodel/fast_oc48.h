@@ -21,6 +21,7 @@ class FastOc48 final : public Oc48Card {
   FastOc48(const CardConfig& config, Link& tx, Link& rx, Ps start);
   ~FastOc48() override;
   void run(Ps until, Ps last) override;
+  void new_sender() override;
   void look_ahead(Ps last) override;
   uint64_t counter(Counter c) const override;
 
@@ -39,7 +40,7 @@ class FastOc48 final : public Oc48Card {
     const uint8_t* data;  // on the link, or in spill_
     uint64_t pos;         // of its octets on the link
     uint64_t stamp;
-    int64_t edge;  // receive line edge at which it was admitted
+    Ps at;  // when it was admitted
     uint32_t len;
   };
   struct Settings {  // in force from some edge of each line on
@@ -65,7 +66,7 @@ class FastOc48 final : public Oc48Card {
   // --- bus (fast_oc48_bus.cpp) ----------------------------------------------------------------------------------
   int64_t read_time();
   int64_t room_time();
-  int64_t write_time(int64_t others, int64_t now_edge);
+  int64_t write_time(int64_t others, Ps until);
   int64_t report_time();
   void grant(int agent, int64_t g, int64_t wait);
   void grant_read(int64_t g);
@@ -96,19 +97,19 @@ class FastOc48 final : public Oc48Card {
   /// Starts every frame that may start at or before line edge k.
   void commit(int64_t k);
   void commit_with(const Settings& set, int64_t k);
-  /// Admits or drops the frames on the receive link whose closing flag lies at or before receive edge r; at most so
-  /// many that one is in the FIFO, if `one`.
-  void admit(int64_t r, bool one = false);
+  /// Admits or drops the frames on the receive link whose closing flag comes before time t; at most so many that one is
+  /// in the FIFO, if `one`.
+  void admit(Ps t, bool one = false);
   void look_at_front();
   void stamp_front();
-  /// Latches the stamp of the frame at the head of the receive link if it has begun by receive edge r.
-  void hear_front(int64_t r);
+  /// Latches the stamp of the frame at the head of the receive link if it has begun before time t.
+  void hear_front(Ps t);
   void spill();
   /// Does all that the lines do strictly before bus edge e.
   void settle(int64_t e) {
     const Ps t = bus_clock_.at(e);
     commit(tx_before(t));
-    admit(rx_before(t));
+    admit(t);
   }
   void change(const Settings& fresh, int64_t e, bool phc_set, uint64_t phc_value, bool phc_add);
   const Settings& tx_settings(int64_t k) const { return k >= next_tx_edge_ ? next_ : set_; }
@@ -121,7 +122,6 @@ class FastOc48 final : public Oc48Card {
   Ps rx_time(int64_t r) const { return rx_clock_.at(4 * r) + rx_link_.delay(); }
   /// Last edge strictly before a time; second edge strictly after it.
   int64_t tx_before(Ps t) const { return quantum_.before(t) >> 2; }
-  int64_t rx_before(Ps t) const { return rx_clock_.before(t - rx_link_.delay()) >> 2; }
   int64_t tx_seeing(Ps t) const { return ((quantum_.after(t) + 3) >> 2) + 1; }
   int64_t rx_seeing(Ps t) const { return ((rx_clock_.after(t - rx_link_.delay()) + 3) >> 2) + 1; }
   int64_t bus_seeing(Ps t) const { return bus_clock_.after(t) + 1; }
@@ -166,7 +166,7 @@ class FastOc48 final : public Oc48Card {
   // receive side, bus domain
   uint64_t rx_posted_ = 0, rx_fetched_ = 0;
   uint64_t rx_released_ = 0, rx_released_before_ = 0;
-  int64_t rx_release_edge_ = 0;  // receive edge that sees the last release
+  Ps rx_release_at_ = 0;  // receive edge that sees the last release
   GrowingRing<RxDescriptor> rx_descs_;
   int64_t rx_descs_since_ = 0;
   uint32_t rx_buf_used_ = 0, rx_frame_done_ = 0;
@@ -190,6 +190,7 @@ class FastOc48 final : public Oc48Card {
   uint32_t tx_latched_ = 0;
   bool front_known_ = false, front_stamped_ = false;
   int64_t front_p_ = 0, front_edge_ = 0, front_end_ = 0, rx_earliest_ = 1;
+  Ps front_at_ = 0, front_end_at_ = 0, change_at_ = 0;
   int64_t first_rx_edge_;
   uint64_t front_stamp_ = 0;
   uint64_t rx_sequence_base_ = 0;  // index of the frame that has sequence number 0

@@ -28,7 +28,7 @@ FastOc48::FastOc48(const CardConfig& config, Link& tx, Link& rx, Ps start)
 FastOc48::~FastOc48() { rx_link_.set_evacuate(nullptr); }
 
 void FastOc48::run(Ps until, Ps last) {
-  const int64_t now_edge = tx_before(until + 1), last_edge = tx_before(last + 1), now_rx = rx_before(until + 1);
+  const int64_t now_edge = tx_before(until + 1), last_edge = tx_before(last + 1);
   for (;;) {
     if (flight_.active) {
       if (!finish_in_flight(until)) break;
@@ -38,7 +38,7 @@ void FastOc48::run(Ps until, Ps last) {
     const int64_t t_host = host_ops_.empty() ? kNever : host_ops_.front().edge;
     const int64_t t_read = read_time(), t_report = report_time();
     const int64_t others = std::max(free_at_, std::min({t_host, t_read, t_report}) + 1);
-    const int64_t t_write = write_time(others, now_rx);
+    const int64_t t_write = write_time(others, until);
     const int64_t g = std::max(free_at_, std::min(others, t_write + 1));
     if (g >= kNever || bus_clock_.at(g) > until) break;
     const int64_t asked[kAgents] = {t_host, kNever, t_read, t_write, t_report};
@@ -49,8 +49,8 @@ void FastOc48::run(Ps until, Ps last) {
     grant(agent, g, g - asked[agent] - 1);
   }
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
-  admit(now_rx);
-  if (log_) hear_front(now_rx);
+  admit(until + 1);
+  if (log_) hear_front(until + 1);
   ran_until_ = until;
   announce(until, last);
 }
@@ -126,15 +126,14 @@ int64_t FastOc48::room_time() {
 }
 
 /// First edge at which the write engine wants the bus, if that is before `others` - 1; admits what it must for that.
-int64_t FastOc48::write_time(int64_t others, int64_t now_rx) {
+int64_t FastOc48::write_time(int64_t others, Ps until) {
   if (rx_descs_.empty() || rx_cpl_waits_) return kNever;
   if (rx_.empty()) {
     // A frame counts at bus edge e when its last word lies before edge e - 1; no edge from `others` on matters.
-    admit(others >= kNever ? now_rx : std::min(now_rx, rx_before(bus_clock_.at(std::max<int64_t>(others - 2, 0)))),
-          true);
+    admit(others >= kNever ? until + 1 : std::min(until + 1, bus_clock_.at(std::max<int64_t>(others - 2, 0))), true);
     if (rx_.empty()) return kNever;
   }
-  return std::max({write_base_, rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_time(rx_.front().edge))});
+  return std::max({write_base_, rx_descs_since_, rx_cpl_free_since_, bus_seeing(rx_.front().at)});
 }
 
 /// First edge at which a completion wants the bus.
@@ -220,7 +219,7 @@ void FastOc48::grant_read(int64_t g) {
 void FastOc48::grant_write(int64_t) {
   const RxFrame& frame = rx_.front();
   const RxDescriptor& desc = rx_descs_.front();
-  const int64_t waits = std::max(write_base_, bus_seeing(rx_time(frame.edge)));
+  const int64_t waits = std::max(write_base_, bus_seeing(frame.at));
   counters_[kStallRxHost] += static_cast<uint64_t>(std::max<int64_t>(0, rx_descs_since_ - waits));
   flight_.use = BusUse::kWriteData;
   flight_.addr = desc.addr + rx_buf_used_;
@@ -409,7 +408,7 @@ void FastOc48::finish_write(uint32_t moved, int64_t end) {
   rx_frame_done_ = 0;
   rx_released_before_ = rx_released_;
   rx_released_ += record_bytes(frame.len);
-  rx_release_edge_ = rx_seeing(bus_clock_.at(end));
+  rx_release_at_ = rx_time(rx_seeing(bus_clock_.at(end)));
   rx_.pop();
   if (rx_.tail() > spilled_) rx_link_.release(frame.pos + frame.len);
 }
@@ -447,9 +446,9 @@ void FastOc48::host_write(uint32_t r, uint32_t value, int64_t e) {
 /// As the bus sees it at edge e, before the edge.
 bool FastOc48::quiet(int64_t e) {
   see_tx_done(e);
-  const int64_t seen = rx_before(seen_by_bus(e));
+  const Ps seen = seen_by_bus(e);
   admit(seen);
-  const bool rx_waits = !rx_.empty() && rx_.front().edge <= seen;
+  const bool rx_waits = !rx_.empty() && rx_.front().at < seen;
   return !read_again_ && tx_.head() == tx_done_ && !rx_waits && !rx_cpl_waits_ &&
          tx_done_ - tx_done_base_ == tx_cpl_count_ &&
          (tx_halted_ || (tx_posted_ == tx_fetched_ && tx_claimed_ == tx_done_bytes_ && tx_descs_.empty()));
@@ -522,9 +521,9 @@ void FastOc48::forget_sent() {
 /// FIFO levels as the bus sees them at edge e.
 uint64_t FastOc48::levels(int64_t e) {
   see_tx_done(e);
-  const int64_t seen = rx_before(seen_by_bus(e));
+  const Ps seen = seen_by_bus(e);
   admit(seen);
-  for (; shown_ != rx_.head() && rx_[shown_].edge <= seen; ++shown_) shown_bytes_ += record_bytes(rx_[shown_].len);
+  for (; shown_ != rx_.head() && rx_[shown_].at < seen; ++shown_) shown_bytes_ += record_bytes(rx_[shown_].len);
   return (tx_claimed_ - tx_done_bytes_) << 32 | (shown_bytes_ - rx_released_);
 }
 

@@ -64,6 +64,8 @@ void FastOc48::look_at_front() {
   front_p_ = std::max(4 * word + frame.lane, rx_earliest_);
   front_edge_ = sonet::edge_of(front_p_);
   front_end_ = sonet::edge_of(front_p_ + frame.line_octets);
+  front_at_ = rx_time(front_edge_);
+  front_end_at_ = rx_time(front_end_);
   front_known_ = true;
   front_stamped_ = false;
 }
@@ -76,14 +78,14 @@ void FastOc48::stamp_front() {
   front_stamp_ = set.stamp(4 * k + kStampAdvance + sonet::lane_of(front_p_));
   front_stamped_ = true;
   if (log_)
-    emit(rx_time(front_edge_), Block::kRx, EventType::kRxStart, static_cast<uint16_t>(sonet::lane_of(front_p_)),
+    emit(front_at_, Block::kRx, EventType::kRxStart, static_cast<uint16_t>(sonet::lane_of(front_p_)),
          rx_link_.front().len, front_stamp_);
 }
 
-void FastOc48::hear_front(int64_t r) {
+void FastOc48::hear_front(Ps t) {
   if (rx_link_.empty()) return;
   if (!front_known_) look_at_front();
-  if (!front_stamped_ && front_edge_ <= r) stamp_front();
+  if (!front_stamped_ && front_at_ < t) stamp_front();
 }
 
 /// Takes the frames that wait in the receive FIFO off the link.
@@ -97,26 +99,26 @@ void FastOc48::spill() {
   spilled_ = rx_.head();
 }
 
-void FastOc48::admit(int64_t r, bool one) {
+void FastOc48::admit(Ps t, bool one) {
   while (!rx_link_.empty() && !(one && !rx_.empty())) {
     if (!front_known_) look_at_front();
-    if (front_end_ > r) return;
+    if (front_end_at_ >= t) return;
     if (!front_stamped_) stamp_front();
     const WireFrame& frame = rx_link_.front();
     const uint8_t* data = rx_link_.bytes(frame.pos);
     Counter verdict = judge(data, frame, rx_settings(front_end_).line);
     const uint32_t size = record_bytes(frame.len);
-    const uint64_t level = rx_in_bytes_ - (front_end_ >= rx_release_edge_ ? rx_released_ : rx_released_before_);
+    const uint64_t level = rx_in_bytes_ - (front_end_at_ >= rx_release_at_ ? rx_released_ : rx_released_before_);
     if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
     counters_[verdict]++;
     if (verdict == kRxFrames) [[likely]] {
       counters_[kRxBytes] += frame.len;
-      rx_.push({data, frame.pos, front_stamp_, front_end_, frame.len});
+      rx_.push({data, frame.pos, front_stamp_, front_end_at_, frame.len});
       rx_in_bytes_ += size;
-      emit(rx_time(front_end_), Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
+      emit(front_end_at_, Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
     } else {
       if (rx_.head() == std::max(rx_.tail(), spilled_)) rx_link_.release(frame.pos + frame.len);
-      emit(rx_time(front_end_), Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len, level);
+      emit(front_end_at_, Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len, level);
     }
     rx_earliest_ = front_p_ + frame.line_octets + 1;
     rx_link_.pop();
@@ -124,16 +126,26 @@ void FastOc48::admit(int64_t r, bool one) {
   }
 }
 
+void FastOc48::new_sender() {
+  lose_frames();
+  front_known_ = false;
+  rx_earliest_ = 1;
+  rx_clock_ = sonet::quantum_clock(rx_link_.line_ppm());
+  first_rx_edge_ = (rx_clock_.after(ran_until_ - rx_link_.delay()) + 3) >> 2;
+  if (next_rx_edge_ != kNever) next_rx_edge_ = rx_seeing(change_at_);
+}
+
 /// The host changed something that the lines see, at bus edge e: it holds from the edges that see it.
 void FastOc48::change(const Settings& fresh, int64_t e, bool phc_set, uint64_t phc_value, bool phc_add) {
   // Everything before this moment is carried out under the settings in force; the last change is in force by now.
   const Ps t = bus_clock_.at(e);
   settle(e);
-  hear_front(rx_before(t));  // a frame that has begun keeps the stamp of its start
+  hear_front(t);  // a frame that has begun keeps the stamp of its start
   if (next_tx_edge_ != kNever) set_ = next_;
   next_ = fresh;
   next_tx_edge_ = tx_seeing(t);
   next_rx_edge_ = rx_seeing(t);
+  change_at_ = t;
   const int64_t q = 4 * next_tx_edge_;
   next_.phc = phc_set ? phc::from_stamp(phc_value) : set_.value(q);
   if (phc_add) next_.phc += phc::from_stamp(phc_value);

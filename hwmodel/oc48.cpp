@@ -5,11 +5,12 @@
 
 namespace awing::hw {
 
+uint32_t sonet_format(const SonetConfig& config) {
+  return (config.fcs == 4 ? uint32_t{kSonetFcs32} : 0) | (config.scramble ? uint32_t{kSonetScramble} : 0);
+}
+
 Oc48Card::Oc48Card(const CardConfig& config, Link& tx, Link& rx, Ps start)
-    : Card(config, tx, rx, start),
-      pci_(config.bus),
-      format_((config.sonet.fcs == 4 ? uint32_t{kSonetFcs32} : 0) |
-              (config.sonet.scramble ? uint32_t{kSonetScramble} : 0)) {
+    : Card(config, tx, rx, start), pci_(config.bus), format_(sonet_format(config.sonet)) {
   preset(kSonetFormat, format_);
   preset(kSonetTxC2, config.sonet.c2);
   preset(kSonetRxC2, config.sonet.c2);
@@ -49,6 +50,14 @@ Counter Oc48Card::judge(const uint8_t* frame, const WireFrame& wire, const LineS
     if (frame[0] == set.address || frame[0] == 0xFF) return kRxFrames;
   }
   return (frame[0] & 0x80) && (set.control & kCtlAllMulticast) ? kRxFrames : kRxFiltered;
+}
+
+void Oc48Card::lose_frames() {
+  for (; !rx_link_.empty(); rx_link_.pop()) {
+    const WireFrame& frame = rx_link_.front();
+    counters_[kRxLineDown]++;
+    emit(ran_until_ + 1, Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(kRxLineDown), frame.len, 0);
+  }
 }
 
 uint32_t Oc48Card::read_octets(uint64_t addr, uint32_t most) const {

@@ -39,6 +39,9 @@ struct PciTiming {
 /// one and a half line clocks.
 constexpr int kStampAdvance = 6;
 
+/// SonetFormat of a line that is set so.
+uint32_t sonet_format(const SonetConfig& config);
+
 class Oc48Card : public Card {
  public:
   Oc48Card(const CardConfig& config, Link& tx, Link& rx, Ps start);
@@ -58,6 +61,8 @@ class Oc48Card : public Card {
   static bool valid_chain(uint32_t len, uint16_t flags) {
     return len >= kMapHeader && len <= kMaxFrameOc48 && !(flags & (kTxInsertStamp | kTxLaunchTime));
   }
+  /// Throws away what is on the receive link.
+  void lose_frames();
   static constexpr uint64_t nominal() { return phc::kNominalOc48; }
   /// Octets of a data burst to host memory that begins at addr, and whether it is Memory Write and Invalidate.
   uint32_t write_octets(uint64_t addr, uint32_t most, bool& mwi) const;

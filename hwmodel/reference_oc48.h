@@ -15,6 +15,7 @@ class ReferenceOc48 final : public Oc48Card {
  public:
   ReferenceOc48(const CardConfig& config, Link& tx, Link& rx, Ps start);
   void run(Ps until, Ps last) override;
+  void new_sender() override;
 
  private:
   struct TxFrame {  // a whole frame in the send FIFO

@@ -109,6 +109,14 @@ void ReferenceOc48::rx_edge(int64_t r, Ps t) {
   emit(t, Block::kRx, EventType::kRxStart, static_cast<uint16_t>(sonet::lane_of(p)), frame.len, rx_stamp_);
 }
 
+void ReferenceOc48::new_sender() {
+  lose_frames();
+  receiving_ = false;
+  rx_earliest_ = 1;
+  rx_clock_ = sonet::quantum_clock(rx_link_.line_ppm());
+  next_rx_ = (rx_clock_.after(ran_until_ - rx_link_.delay()) + 3) / 4;
+}
+
 /// The word with the closing flag: the frame is judged, and admitted whole or dropped.
 void ReferenceOc48::end_frame(Ps t) {
   receiving_ = false;
