@@ -21,11 +21,9 @@ constexpr Ps kMostPerPoll = 2 * kPsPerMs;
 /// clock=tsc: cards further behind than this, preemption of a few milliseconds left aside, let the clock slip.
 constexpr Ps kMostBehind = 5 * kPsPerMs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
-constexpr Ps kLeastPerPoll = 2000 * kPsPerNs;
+constexpr Ps kLeastPerPoll = 4 * kPsPerUs;
 /// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 10 * kPsPerUs;
-/// Step while a register read is on its way.
-constexpr Ps kReadStep = 50 * kPsPerNs;
 
 std::mutex registry_lock;
 std::map<std::string, std::weak_ptr<Domain>>& registry() {
@@ -180,7 +178,8 @@ uint32_t Domain::read(int index, uint32_t reg) {
   Card& card = *seats_[index].card;
   advance(std::max(now_, host_now()));
   card.post_read(now_, reg);
-  while (!card.read_done()) advance(now_ + kReadStep);
+  const Ps clock = static_cast<Ps>(card.config().bus.period_num / card.config().bus.period_den);
+  while (!card.read_done()) advance(now_ + clock);  // so that the host goes on when its answer is there
   if (clock_ == ClockMode::kVirtual) host_.store(now_, std::memory_order_relaxed);
   const uint32_t value = card.read_value();
   unlock();
@@ -300,6 +299,17 @@ std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
   return all;
 }
 
+std::string Domain::complaint(int index) {
+  lock();
+  Seat& seat = seats_[index];
+  if (seat.vcd) seat.vcd->flush();
+  if (pcap_) pcap_->flush();
+  std::string all = seat.vcd ? seat.vcd->error() : "";
+  if (pcap_ && !pcap_->warning().empty()) all += (all.empty() ? "" : "; ") + pcap_->warning();
+  unlock();
+  return all;
+}
+
 std::pair<uint64_t, uint64_t> Domain::trace_hash(int index) {
   lock();
   Seat& seat = seats_[index];
@@ -342,6 +352,7 @@ Ps Port::now() const { return domain_->now(); }
 Ps Port::lag() const { return domain_->lag(); }
 bool Port::link_up() const { return domain_->link_up(index_); }
 std::vector<std::pair<std::string, uint64_t>> Port::wire_counters() const { return domain_->wire_counters(index_); }
+std::string Port::complaint() const { return domain_->complaint(index_); }
 std::pair<uint64_t, uint64_t> Port::trace_hash() const { return domain_->trace_hash(index_); }
 
 }  // namespace awing::hw

@@ -36,6 +36,7 @@ class Domain {
   bool link_up(int index) const { return seats_[index].link_up.load(std::memory_order_relaxed); }
   uint64_t counter(int index, Counter c);
   std::vector<std::pair<std::string, uint64_t>> wire_counters(int index);
+  std::string complaint(int index);
   std::pair<uint64_t, uint64_t> trace_hash(int index);
 
  private:

@@ -30,6 +30,8 @@ class Device {
   virtual uint64_t counter(hw::Counter c) = 0;
   /// Further counters of what stands behind the card (the modelled wire), by name; the names do not change.
   virtual std::vector<std::pair<std::string, uint64_t>> more_counters() = 0;
+  /// What went wrong behind the card since it was made (files of a modelled wire), in one line; empty when nothing did.
+  virtual std::string complaint() = 0;
   /// Nanoseconds the device is behind its clock.
   virtual uint64_t lag_ns() const = 0;
   /// True when time moves only as software touches the card.

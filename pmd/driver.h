@@ -119,6 +119,7 @@ struct Adapter {
   uint64_t rx_ptp_stamp = 0;
   bool rx_ptp_valid = false;
   uint32_t tx_latched = 0;
+  std::string told;  ///< what the log has said of Device::complaint()
   std::vector<std::pair<std::string, uint64_t>> more_base;
 };
 

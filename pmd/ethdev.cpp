@@ -55,6 +55,13 @@ int link_update(rte_eth_dev* dev, int) {
   return rte_eth_linkstatus_set(dev, &link);
 }
 
+void tell_complaint(Adapter& adapter) {
+  const std::string said = adapter.device->complaint();
+  if (said == adapter.told) return;
+  adapter.told = said;
+  AWING_LOG(WARNING, "port %u: %s", adapter.dev->data->port_id, said.c_str());
+}
+
 /// Runs in EAL's interrupt thread: notices that the light came or went, and keeps the counters fresh for secondaries.
 void watch(void* arg) {
   auto* dev = static_cast<rte_eth_dev*>(arg);
@@ -235,6 +242,7 @@ int dev_stop(rte_eth_dev* dev) {
   adapter.control &= ~(hw::kCtlRxEnable | hw::kCtlTxEnable);
   const int status = reset_card(adapter);
   refresh(adapter);
+  tell_complaint(adapter);
   if (RxQueue* q = rxq(dev)) {
     rx_queue_reset(*q);
     q->started = false;

@@ -19,6 +19,7 @@ class ModelDevice final : public Device {
   uint64_t bus_address(const void* p) const override { return reinterpret_cast<uint64_t>(p); }
   uint64_t counter(hw::Counter c) override { return port_->counter(c); }
   std::vector<std::pair<std::string, uint64_t>> more_counters() override { return port_->wire_counters(); }
+  std::string complaint() override { return port_->complaint(); }
   uint64_t lag_ns() const override { return static_cast<uint64_t>(port_->lag() / hw::kPsPerNs); }
   bool virtual_time() const override { return port_->config().clock == hw::ClockMode::kVirtual; }
 

@@ -46,6 +46,7 @@ class FakeDevice final : public awing::pmd::Device {
   uint64_t bus_address(const void*) const override { return 0; }
   uint64_t counter(awing::hw::Counter) override { return 0; }
   std::vector<std::pair<std::string, uint64_t>> more_counters() override { return {}; }
+  std::string complaint() override { return {}; }
   uint64_t lag_ns() const override { return 0; }
   bool virtual_time() const override { return true; }
   std::map<uint32_t, uint32_t> regs;

@@ -498,22 +498,47 @@ def case_ieee1588(dma):
 
 
 def case_deterministic(dma):
-    """The same virtual run twice gives the same trace, octet for octet; and the reference engine gives it too."""
+    """Virtual runs with traffic give the same trace, octet for octet, on either engine: as far as the shorter one goes, since
+    how long testpmd runs is not in our hands."""
     dumps = []
     for engine in ("fast", "fast", "reference"):
         with tempfile.TemporaryDirectory() as folder:
             ports = [f"wire=c0,dma={dma},clock=virtual,engine={engine},trace={folder}/{i}.vcd" for i in (0, 1)]
-            t = Testpmd(ports, "--forward-mode=io")
-            # A fixed number of packets and polls: flowgen and timers would depend on the machine.
-            t("set nbcore 1")
+            t = Testpmd(ports)
+            t("start tx_first 4")
+            enough(t, 1, 3000)
+            t("stop")
             t("port stop all")
             t("port close 0")
             t("port close 1")
             t.quit()
-            dumps.append([open(f"{folder}/{i}.vcd", encoding="ascii").read() for i in (0, 1)])
-    check(dumps[0][0].count("\n") > 100, "the trace shows something")
-    check(dumps[0] == dumps[1], "two fast runs differ")
-    check(dumps[0] == dumps[2], "fast and reference differ")
+            dumps.append([open(f"{folder}/{i}.vcd", encoding="ascii").read().split("\n") for i in (0, 1)])
+    for other, what in ((dumps[1], "two fast runs"), (dumps[2], "fast and reference")):
+        for port, (one, two) in enumerate(zip(dumps[0], other)):
+            shared = min(len(one), len(two))
+            differ = next((i for i in range(shared) if one[i] != two[i]), shared)
+            # Where the shorter run was stopped it begins to differ: only its last twentieth may.
+            check(differ > 20000 and differ > 0.95 * shared, f"{what}, port {port}: line {differ} of {shared} differs")
+
+
+def case_damaged(_dma):
+    """What goes wrong with a file of the wire while it is used is told, in one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = folder + "/cut.pcap"
+        frame = b"\xff" * 6 + bytes(54)
+        with open(name, "wb") as f:
+            f.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+            for i in range(5):
+                f.write(struct.pack("<IIII", 0, 1000 * i, 60, 60) + (frame if i < 4 else frame[:20]))
+        t = Testpmd([f"wire=pcap:{name}"])
+        t("set fwd rxonly")
+        t("start")
+        t.wait_for(lambda: t.stats(0)["RX-packets"] == 4, "the four whole frames")
+        t("stop")
+        t("port stop all")
+        line = next((l for l in t.log.splitlines() if "net_awing:" in l and "cut.pcap" in l), "")
+        check("damaged after 4" in line, f"one line tells it: {line!r}")
+        t.quit()
 
 
 def case_pmdinfo(_dma):

@@ -54,6 +54,8 @@ class Port {
   /// Name and value of what the wire and path did with this port's frames (sent direction): offered, delivered,
   /// and one counter per way of losing them.
   std::vector<std::pair<std::string, uint64_t>> wire_counters() const;
+  /// What went wrong with the files of the wire and of the trace, in one line; empty when nothing did.
+  std::string complaint() const;
   /// Hash and number of the events so far (only when config.trace is set).
   std::pair<uint64_t, uint64_t> trace_hash() const;
 
