@@ -121,6 +121,8 @@ class Card {
   /// Another sender has been plugged in at the far end, and its clock is to be recovered. Frames of the one before that
   /// are still on the way are lost. Not in the middle of run().
   virtual void new_sender() {}
+  /// Nothing that the card finds in what it receives keeps the line down.
+  virtual bool line_up() const { return true; }
   void set_link_up(bool up) { link_up_ = up; }
   void set_log(EventLog* log) { log_ = log; }
 

@@ -273,7 +273,7 @@ void Domain::update_links() {
     Seat& seat = seats_[i];
     if (!seat.card) continue;
     const bool far = pcap_ || (peer(i).card && peer(i).card->transmitting());
-    const bool up = seat.card->transmitting() && far;
+    const bool up = seat.card->transmitting() && far && seat.card->line_up();
     seat.card->set_link_up(up);
     seat.link_up.store(up, std::memory_order_relaxed);
   }

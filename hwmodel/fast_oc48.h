@@ -22,6 +22,7 @@ class FastOc48 final : public Oc48Card {
   ~FastOc48() override;
   void run(Ps until, Ps last) override;
   void new_sender() override;
+  bool line_up() const override { return !monitor_.down(); }
   void look_ahead(Ps last) override;
   uint64_t counter(Counter c) const override;
 
@@ -97,9 +98,15 @@ class FastOc48 final : public Oc48Card {
   /// Starts every frame that may start at or before line edge k.
   void commit(int64_t k);
   void commit_with(const Settings& set, int64_t k);
-  /// Admits or drops the frames on the receive link whose closing flag comes before time t; at most so many that one is
-  /// in the FIFO, if `one`.
+  /// Does in order what both lines do before time t, starts of frames aside: admits or drops the frames whose closing
+  /// flag comes on the receive link, and ends SONET frames. If `one`, stops when there is a frame in the FIFO.
   void admit(Ps t, bool one = false);
+  void end_front();
+  void end_sonet_sent();
+  void end_sonet_received();
+  void set_rx_clock();
+  /// Alarms as the bus sees them at edge e; e never goes back.
+  uint32_t bus_alarms(int64_t e);
   void look_at_front();
   void stamp_front();
   /// Latches the stamp of the frame at the head of the receive link if it has begun before time t.
@@ -133,6 +140,19 @@ class FastOc48 final : public Oc48Card {
 
   Clock rx_clock_;
   int64_t first_tx_edge_;
+  int64_t tx_sonet_ = 0, rx_sonet_ = 0;  // SONET frames that end next
+  Ps tx_sonet_at_ = 0, rx_sonet_at_ = 0;
+  SonetMonitor monitor_;
+  SonetSender sonet_sender_;
+  Report report_, report_before_;
+  Ps report_at_ = -1;  // when report_ took the place of report_before_
+  struct Change {
+    Ps at;
+    uint32_t alarms;
+  };
+  GrowingRing<Change> alarm_changes_;  // that the bus has not seen
+  uint32_t bus_alarms_ = 0, alarms_seen_ = 0;
+  int64_t latch_from_ = 0;  // bus edge from which alarms are latched
 
   // bus
   int64_t free_at_ = 0;

@@ -19,7 +19,10 @@ FastOc48::FastOc48(const CardConfig& config, Link& tx, Link& rx, Ps start)
     : Oc48Card(config, tx, rx, start), rx_clock_(sonet::quantum_clock(rx.line_ppm())), spill_(2 * config.rx_fifo) {
   free_at_ = bus_clock_.after(start);
   first_tx_edge_ = tx_free_edge_ = (quantum_.after(start) + 3) >> 2;
-  first_rx_edge_ = (rx_clock_.after(start - rx.delay()) + 3) >> 2;
+  set_rx_clock();
+  tx_sonet_ = std::max<int64_t>(0, (first_tx_edge_ + sonet::kFrameEdges - 1) / sonet::kFrameEdges - 1);
+  tx_sonet_at_ = tx_time((tx_sonet_ + 1) * sonet::kFrameEdges);
+  set_.line = first_settings();
   set_.phc = static_cast<U128>(config.phc_start) << 64;
   tx_pos_ = tx.next_pos();
   rx_link_.set_evacuate([this] { spill(); });
@@ -84,7 +87,8 @@ void FastOc48::announce(Ps until, Ps last) {
     const int64_t end = reading ? flight_.end : bus_clock_.after(until) + pci_.lead(true);
     known = std::min(known, std::max(bus_clock_.at(end), tx_time(sonet::edge_of(tx_earliest_))));
   }
-  tx_link_.set_known_until(std::max(known, until + 1));
+  // And no SONET frame is told of before it ends.
+  tx_link_.set_known_until(std::max(std::min(known, tx_sonet_at_), until + 1));
 }
 
 uint64_t FastOc48::counter(Counter c) const {
@@ -428,6 +432,12 @@ void FastOc48::host_write(uint32_t r, uint32_t value, int64_t e) {
       if (rx_posted_ == rx_fetched_) rx_posted_since_ = e + 1;
       rx_posted_ += value - static_cast<uint32_t>(rx_posted_);
       return;
+    case kSonetSeen:
+      settle(e);
+      bus_alarms(e);
+      alarms_seen_ &= ~value;
+      latch_from_ = e + 1;
+      return;
     case kPhcTrim:
       fresh.inc = phc::increment(static_cast<int32_t>(value), nominal());
       break;
@@ -490,6 +500,11 @@ uint32_t FastOc48::host_read(uint32_t r, int64_t e) {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kSonetAlarms:
+      return bus_alarms(e);
+    case kSonetSeen:
+      bus_alarms(e);
+      return alarms_seen_;
     default:
       break;
   }

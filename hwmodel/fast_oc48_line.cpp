@@ -100,38 +100,91 @@ void FastOc48::spill() {
 }
 
 void FastOc48::admit(Ps t, bool one) {
-  while (!rx_link_.empty() && !(one && !rx_.empty())) {
-    if (!front_known_) look_at_front();
-    if (front_end_at_ >= t) return;
-    if (!front_stamped_) stamp_front();
-    const WireFrame& frame = rx_link_.front();
-    const uint8_t* data = rx_link_.bytes(frame.pos);
-    Counter verdict = judge(data, frame, rx_settings(front_end_).line);
-    const uint32_t size = record_bytes(frame.len);
-    const uint64_t level = rx_in_bytes_ - (front_end_at_ >= rx_release_at_ ? rx_released_ : rx_released_before_);
-    if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
-    counters_[verdict]++;
-    if (verdict == kRxFrames) [[likely]] {
-      counters_[kRxBytes] += frame.len;
-      rx_.push({data, frame.pos, front_stamp_, front_end_at_, frame.len});
-      rx_in_bytes_ += size;
-      emit(front_end_at_, Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
-    } else {
-      if (rx_.head() == std::max(rx_.tail(), spilled_)) rx_link_.release(frame.pos + frame.len);
-      emit(front_end_at_, Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len, level);
-    }
-    rx_earliest_ = front_p_ + frame.line_octets + 1;
-    rx_link_.pop();
-    front_known_ = false;
+  for (;;) {
+    if (one && !rx_.empty()) return;
+    if (!front_known_ && !rx_link_.empty()) look_at_front();
+    const Ps next = std::min({front_known_ ? front_end_at_ : kForever, rx_sonet_at_, tx_sonet_at_});
+    if (next >= t) return;
+    if (next == tx_sonet_at_)
+      end_sonet_sent();
+    else if (next == rx_sonet_at_)
+      end_sonet_received();
+    else
+      end_front();
   }
+}
+
+/// The closing flag of the frame at the head of the receive link: it is admitted or dropped.
+void FastOc48::end_front() {
+  if (!front_stamped_) stamp_front();
+  const WireFrame& frame = rx_link_.front();
+  const uint8_t* data = rx_link_.bytes(frame.pos);
+  Counter verdict = judge(data, frame, rx_settings(front_end_).line, monitor_.down());
+  const uint32_t size = record_bytes(frame.len);
+  const uint64_t level = rx_in_bytes_ - (front_end_at_ >= rx_release_at_ ? rx_released_ : rx_released_before_);
+  if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;
+  counters_[verdict]++;
+  if (verdict == kRxFrames) [[likely]] {
+    counters_[kRxBytes] += frame.len;
+    rx_.push({data, frame.pos, front_stamp_, front_end_at_, frame.len});
+    rx_in_bytes_ += size;
+    emit(front_end_at_, Block::kRx, EventType::kRxAdmit, 0, frame.len, level + size);
+  } else {
+    if (rx_.head() == std::max(rx_.tail(), spilled_)) rx_link_.release(frame.pos + frame.len);
+    emit(front_end_at_, Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(verdict), frame.len, level);
+  }
+  rx_earliest_ = front_p_ + frame.line_octets + 1;
+  rx_link_.pop();
+  front_known_ = false;
+}
+
+void FastOc48::end_sonet_sent() {
+  const int64_t k = (tx_sonet_ + 1) * sonet::kFrameEdges;
+  const Report& seen = report_at_ < tx_time(k - 1) ? report_ : report_before_;
+  tx_link_.push_sonet(sonet_frame(tx_sonet_, tx_settings(k).line, seen, sonet_sender_));
+  ++tx_sonet_;
+  tx_sonet_at_ = tx_time(k + sonet::kFrameEdges);
+}
+
+void FastOc48::end_sonet_received() {
+  const int64_t r = (rx_sonet_ + 1) * sonet::kFrameEdges;
+  const Ps t = rx_sonet_at_;
+  const uint32_t before = monitor_.alarms();
+  monitor_.step(rx_link_.take_sonet(rx_sonet_), rx_settings(r).line.rx_c2);
+  count(monitor_.counts());
+  report_before_ = report_;
+  report_ = {monitor_.alarms(), monitor_.counts().b2, monitor_.counts().b3};
+  report_at_ = t;
+  if (monitor_.alarms() != before) {
+    alarm_changes_.push({t, monitor_.alarms()});
+    emit(t, Block::kRx, EventType::kAlarms, 0, monitor_.alarms(), before);
+  }
+  ++rx_sonet_;
+  rx_sonet_at_ = rx_time(r + sonet::kFrameEdges);
+}
+
+uint32_t FastOc48::bus_alarms(int64_t e) {
+  for (; !alarm_changes_.empty() && alarm_changes_.front().at < seen_by_bus(e); alarm_changes_.pop()) {
+    if (bus_seeing(alarm_changes_.front().at) > latch_from_) alarms_seen_ |= bus_alarms_;
+    bus_alarms_ = alarm_changes_.front().alarms;
+  }
+  if (e >= latch_from_) alarms_seen_ |= bus_alarms_;
+  return bus_alarms_;
+}
+
+/// Recovers the clock of whoever sends, from now on.
+void FastOc48::set_rx_clock() {
+  rx_clock_ = sonet::quantum_clock(rx_link_.line_ppm());
+  first_rx_edge_ = (rx_clock_.after(ran_until_ - rx_link_.delay()) + 3) >> 2;
+  rx_sonet_ = std::max<int64_t>(0, (first_rx_edge_ + sonet::kFrameEdges - 1) / sonet::kFrameEdges - 1);
+  rx_sonet_at_ = rx_time((rx_sonet_ + 1) * sonet::kFrameEdges);
 }
 
 void FastOc48::new_sender() {
   lose_frames();
   front_known_ = false;
   rx_earliest_ = 1;
-  rx_clock_ = sonet::quantum_clock(rx_link_.line_ppm());
-  first_rx_edge_ = (rx_clock_.after(ran_until_ - rx_link_.delay()) + 3) >> 2;
+  set_rx_clock();
   if (next_rx_edge_ != kNever) next_rx_edge_ = rx_seeing(change_at_);
 }
 

@@ -28,12 +28,22 @@ bool Oc48Card::update(LineSettings& set, uint32_t r, uint32_t value) const {
     case kMacLo:
       set.address = value & 0xFFFF;
       return true;
+    case kSonetInsert:
+      set.insert = value;
+      return true;
+    case kSonetTxC2:
+      set.tx_c2 = value & 0xFF;
+      return true;
+    case kSonetRxC2:
+      set.rx_c2 = value & 0xFF;
+      return true;
     default:
       return false;
   }
 }
 
-Counter Oc48Card::judge(const uint8_t* frame, const WireFrame& wire, const LineSettings& set) const {
+Counter Oc48Card::judge(const uint8_t* frame, const WireFrame& wire, const LineSettings& set, bool down) const {
+  if (down) return kRxLineDown;
   if (!(set.control & kCtlRxEnable)) return kRxDisabledDrops;
   // A receiver that counts another FCS, or descrambles otherwise than was scrambled, finds no good FCS.
   if ((wire.flags & kFrameBadFcs) || rx_link_.line_format() != format_) return kRxCrcErrors;
@@ -58,6 +68,36 @@ void Oc48Card::lose_frames() {
     counters_[kRxLineDown]++;
     emit(ran_until_ + 1, Block::kRx, EventType::kRxDrop, static_cast<uint16_t>(kRxLineDown), frame.len, 0);
   }
+}
+
+Oc48Card::LineSettings Oc48Card::first_settings() const {
+  LineSettings set;
+  set.tx_c2 = set.rx_c2 = config_.sonet.c2;
+  return set;
+}
+
+SonetFrame Oc48Card::sonet_frame(int64_t number, const LineSettings& set, const Report& seen,
+                                 SonetSender& sender) const {
+  const bool on = (set.control & kCtlTxEnable) != 0;
+  SonetFrame frame{};
+  frame.number = number;
+  frame.framing = true;
+  frame.light = on || sender.light;  // a frame during which the laser went off is whole
+  frame.ais = (set.insert & kInsertAisP) != 0;
+  frame.rdi = (set.insert & kInsertRdiP) || (seen.alarms & kAlarmsReturned);
+  frame.c2 = static_cast<uint8_t>(set.tx_c2);
+  frame.rei_l = static_cast<uint8_t>(std::min<uint64_t>(seen.b2 - sender.b2, 255));
+  frame.rei_p = static_cast<uint8_t>(std::min<uint64_t>(seen.b3 - sender.b3, 8));
+  sender = {on, sender.b2 + frame.rei_l, sender.b3 + frame.rei_p};
+  return frame;
+}
+
+void Oc48Card::count(const SonetMonitor::Counts& counts) {
+  counters_[kB1Errors] = counts.b1;
+  counters_[kB2Errors] = counts.b2;
+  counters_[kB3Errors] = counts.b3;
+  counters_[kReiL] = counts.rei_l;
+  counters_[kReiP] = counts.rei_p;
 }
 
 uint32_t Oc48Card::read_octets(uint64_t addr, uint32_t most) const {

@@ -5,6 +5,7 @@
 
 #include "card.h"
 #include "sonet.h"
+#include "sonet_monitor.h"
 
 namespace awing::hw {
 
@@ -52,12 +53,26 @@ class Oc48Card : public Card {
   struct LineSettings {  // what the host sets and the framers see
     uint32_t control = 0, max_frame = kMaxFrameOc48 + 4;
     uint32_t address = 0;
+    uint32_t insert = 0, tx_c2 = 0, rx_c2 = 0;
   };
+  struct Report {  // what the receiver tells the sender of the same card: for RDI-P and REI
+    uint32_t alarms = 0;
+    uint64_t b2 = 0, b3 = 0;
+  };
+  struct SonetSender {
+    bool light = false;       // the laser was on at the end of the last frame
+    uint64_t b2 = 0, b3 = 0;  // violations told so far
+  };
+  LineSettings first_settings() const;
+  /// The overhead of the SONET frame of ours that ends now.
+  SonetFrame sonet_frame(int64_t number, const LineSettings& set, const Report& seen, SonetSender& sender) const;
+  /// Takes over what the monitor has counted.
+  void count(const SonetMonitor::Counts& counts);
   /// Takes over a register that framers see; false when it is none of these.
   bool update(LineSettings& set, uint32_t r, uint32_t value) const;
 
   /// Counter that a frame arriving now ends in, or kRxFrames when it may be admitted.
-  Counter judge(const uint8_t* frame, const WireFrame& wire, const LineSettings& set) const;
+  Counter judge(const uint8_t* frame, const WireFrame& wire, const LineSettings& set, bool down) const;
   static bool valid_chain(uint32_t len, uint16_t flags) {
     return len >= kMapHeader && len <= kMaxFrameOc48 && !(flags & (kTxInsertStamp | kTxLaunchTime));
   }

@@ -16,6 +16,7 @@ class ReferenceOc48 final : public Oc48Card {
   ReferenceOc48(const CardConfig& config, Link& tx, Link& rx, Ps start);
   void run(Ps until, Ps last) override;
   void new_sender() override;
+  bool line_up() const override { return !monitor_.down(); }
 
  private:
   struct TxFrame {  // a whole frame in the send FIFO
@@ -92,6 +93,7 @@ class ReferenceOc48 final : public Oc48Card {
   void start_frame(int64_t p, Ps t);
   uint32_t stuffed(const TxFrame& frame) const;
   void rx_edge(int64_t r, Ps t);
+  void end_of_sonet_frame(int64_t r, Ps t);
   void end_frame(Ps t);
   Ps rx_time(int64_t r) const { return rx_clock_.at(4 * r) + rx_link_.delay(); }
 
@@ -155,6 +157,11 @@ class ReferenceOc48 final : public Oc48Card {
   int64_t tx_flag_ = 0;      // payload octet of the closing flag
   int64_t tx_earliest_ = 1;  // first payload octet at which the next frame may start; octet 0 of the line is a flag
   uint64_t tx_started_ = 0;  // frames the line has begun or flushed, ever
+  SonetSender sonet_sender_;
+  Crossing<Report> report_;  // from the receive to the send line
+  Crossing<uint32_t> alarms_;
+  uint32_t alarms_seen_ = 0;  // bus domain: the register that latches them
+  SonetMonitor monitor_;
   bool receiving_ = false;
   int64_t rx_flag_ = 0, rx_earliest_ = 1;
   uint64_t rx_stamp_ = 0;

@@ -21,6 +21,8 @@ ReferenceOc48::ReferenceOc48(const CardConfig& config, Link& tx, Link& rx, Ps st
   next_bus_ = bus_clock_.after(start);
   next_tx_ = (quantum_.after(start) + 3) / 4;
   next_rx_ = (rx_clock_.after(start - rx.delay()) + 3) / 4;
+  tx_set_.reset(first_settings());
+  rx_set_.reset(first_settings());
   phc_.value = (static_cast<U128>(config.phc_start) << 64) + 4 * static_cast<U128>(next_tx_ - 1) * nominal();
   phc_seen_.reset(phc_);
   phc_shown_ = phc_.value;
@@ -60,6 +62,8 @@ ReferenceOc48::Conditions ReferenceOc48::conditions(int64_t e) const {
 void ReferenceOc48::bus_edge(int64_t e, Ps t) {
   tx_done_.capture(t);
   rx_in_.capture(t);
+  alarms_.capture(t);
+  alarms_seen_ |= alarms_.seen();
 
   const Conditions now = conditions(e);
   for (int a = 0; a < kAgents; ++a)
@@ -328,6 +332,9 @@ void ReferenceOc48::host_write(uint32_t r, uint32_t value, Ps t) {
     case kRxConsumer:
       rx_posted_ += value - static_cast<uint32_t>(rx_posted_);
       return;
+    case kSonetSeen:
+      alarms_seen_ &= ~value;
+      return;
     case kPhcTrim:
       clocking.trim = static_cast<int32_t>(value);
       clocking_.store(clocking, t);
@@ -386,6 +393,10 @@ uint32_t ReferenceOc48::host_read(uint32_t r) const {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kSonetAlarms:
+      return alarms_.seen();
+    case kSonetSeen:
+      return alarms_seen_;
     default:
       return load(r);
   }

@@ -23,6 +23,9 @@ void ReferenceOc48::tx_edge(int64_t k, Ps t) {
   phc_shown_ = phc_.value;
   phc_seen_.store(phc_, t);
 
+  report_.capture(t);
+  if (k % sonet::kFrameEdges == 0 && k > 0)
+    tx_link_.push_sonet(sonet_frame(k / sonet::kFrameEdges - 1, tx_set_.seen(), report_.seen(), sonet_sender_));
   send(k, t);
   phc_.value += 4 * static_cast<U128>(phc_.inc);
 }
@@ -92,6 +95,7 @@ void ReferenceOc48::rx_edge(int64_t r, Ps t) {
   rx_set_.capture(t);
   rx_released_.capture(t);
   phc_seen_.capture(t);
+  if (r % sonet::kFrameEdges == 0 && r > 0) end_of_sonet_frame(r, t);
   if (!sonet::is_payload(r)) return;
 
   const int64_t word = sonet::word_from(r);
@@ -117,12 +121,21 @@ void ReferenceOc48::new_sender() {
   next_rx_ = (rx_clock_.after(ran_until_ - rx_link_.delay()) + 3) / 4;
 }
 
+void ReferenceOc48::end_of_sonet_frame(int64_t r, Ps t) {
+  const uint32_t before = monitor_.alarms();
+  monitor_.step(rx_link_.take_sonet(r / sonet::kFrameEdges - 1), rx_set_.seen().rx_c2);
+  count(monitor_.counts());
+  report_.store({monitor_.alarms(), monitor_.counts().b2, monitor_.counts().b3}, t);
+  alarms_.store(monitor_.alarms(), t);
+  if (monitor_.alarms() != before) emit(t, Block::kRx, EventType::kAlarms, 0, monitor_.alarms(), before);
+}
+
 /// The word with the closing flag: the frame is judged, and admitted whole or dropped.
 void ReferenceOc48::end_frame(Ps t) {
   receiving_ = false;
   const WireFrame frame = rx_link_.front();
   const uint8_t* data = rx_link_.bytes(frame.pos);
-  Counter verdict = judge(data, frame, rx_set_.seen());
+  Counter verdict = judge(data, frame, rx_set_.seen(), monitor_.down());
   const uint32_t size = record_bytes(frame.len);
   const uint64_t level = rx_in_.value().bytes - rx_released_.seen();
   if (verdict == kRxFrames && level + size > config_.rx_fifo) verdict = kRxFifoDrops;

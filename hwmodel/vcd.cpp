@@ -164,6 +164,9 @@ void VcdWriter::event(const Event& e) {
       change(kVcdRxFrame, 0);
       change(kVcdRxLineLevel, e.c);
       break;
+    case EventType::kAlarms:
+      change(kVcdAlarms, e.b);
+      break;
   }
 }
 

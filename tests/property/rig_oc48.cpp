@@ -179,7 +179,7 @@ struct Host {
   }
 
   void change_line(Ps t, Rng& rng) {
-    switch (rng.below(9)) {
+    switch (rng.below(13)) {
       case 0:
         card->post_write(t, kControl, control ^= kCtlTxEnable);
         break;
@@ -206,6 +206,15 @@ struct Host {
       case 7:
         card->post_write(t, kControl, control ^= kCtlAllMulticast);
         card->post_write(t, kMacLo, 1 + 2 * rng.below32(64));
+        break;
+      case 8:
+        card->post_write(t, kSonetInsert, rng.below32(4));
+        break;
+      case 9:
+        card->post_write(t, rng.chance(50) ? kSonetTxC2 : kSonetRxC2, rng.pick({0x8Du, 0x8Du, 0x16u, 0u, 1u}));
+        break;
+      case 10:
+        card->post_write(t, kSonetSeen, static_cast<uint32_t>(rng.raw()));
         break;
       default:
         card->post_write(t, kPhcValueLo, rng.below32(1u << 20));
@@ -248,7 +257,7 @@ Oc48Case::Oc48Case(uint64_t s) : seed(s) {
     k.ppm = rng.chance(50) ? 0 : static_cast<int32_t>(rng.below(401)) - 200;
     k.desc_cache = 2 * (4 + rng.below32(29));
   }
-  mean_step = static_cast<Ps>(rng.pick({300'000, 1'000'000, 4'000'000, 20'000'000}));
+  mean_step = static_cast<Ps>(rng.pick({300'000, 1'000'000, 4'000'000, 20'000'000, 60'000'000}));
   steps = static_cast<int>(20 + rng.below(100));
   max_len = static_cast<int>(rng.pick({12, 68, 300, 1504, 9184, 65'284}));
   const auto fifo = static_cast<uint32_t>(max_len) + 16 + 16;
@@ -265,7 +274,7 @@ Oc48Case::Oc48Case(uint64_t s) : seed(s) {
   reads = rng.chance(40);
   slow_reader = rng.chance(30);
   bad_records = rng.chance(8);
-  resets = rng.chance(10);
+  early = rng.chance(15);
 }
 
 std::string Oc48Case::describe() const {
@@ -273,7 +282,7 @@ std::string Oc48Case::describe() const {
   s << "seed " << seed << (loop ? " loop" : " cable") << " delay " << delay << " start " << start << " steps " << steps
     << " max_len " << max_len << " burst " << burst << " escapes " << escapes << " buffer " << rx_buffer
     << (line_changes ? " changes" : "") << (reads ? " reads" : "") << (slow_reader ? " slow" : "")
-    << (bad_records ? " bad" : "") << (resets ? " resets" : "");
+    << (bad_records ? " bad" : "") << (early ? " early" : "");
   for (const CardConfig& k : card)
     s << " | w" << k.bus.width << " p" << k.bus.period_num << "/" << k.bus.period_den << " D" << k.bus.decode << " W"
       << k.bus.target_wait << " R" << k.bus.read_wait << " w" << k.bus.word_wait << " I" << k.bus.idle << " burst "
@@ -323,7 +332,8 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
     }
     now = until;
   };
-  advance(now + 5'000'000);
+  // Light takes two SONET frames to be believed.
+  advance(now + (c.early ? 5'000'000 : 400'000'000));
   for (int step = 0; step < c.steps; ++step) {
     for (size_t i = 0; i < n; ++i) {
       Host& h = hosts[i];
@@ -337,6 +347,8 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
                                  kTxStampLo,
                                  kTxStampCount,
                                  kSonetAlarms,
+                                 kSonetSeen,
+                                 kCounterBase + 8 * kReiP,
                                  kCounterBase + 8 * kTxFrames,
                                  kCounterBase + 8 * kRxFrames,
                                  kCounterBase + 8 * kTxBytes};

@@ -28,7 +28,8 @@ struct Oc48Case {
   int burst;    ///< frames per step at most
   int escapes;  ///< per cent of octets that are flags and escapes
   uint32_t descriptors, rx_buffer, segments;
-  bool line_changes, reads, slow_reader, bad_records, resets;
+  bool line_changes, reads, slow_reader, bad_records;
+  bool early;  ///< traffic before the line is up
   std::string describe() const;
 };
 
