@@ -77,14 +77,21 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
     return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
   if (config.cable_delay != cable_delay_)
     return refuse("wire=" + wire_ + ": cable_delay_ns= differs from that of the port at the other end");
-  if (!config.path.empty()) {
+  Ps delay = cable_delay_;
+  seat.path.reset();
+  seat.sonet_path.reset();
+  seat.out.reset();
+  if (!config.path.empty() && kind_ == CardKind::kOc48) {
+    auto path = SonetPath::from_file(config.path);
+    if (!path) return refuse(path.error());
+    seat.sonet_path = std::move(*path);
+    seat.out = std::make_unique<Link>(store_bytes(config.card, 0), 0);
+    delay += seat.sonet_path->config().delay;
+  } else if (!config.path.empty()) {
     auto path = Path::from_file(config.path);
     if (!path) return refuse(path.error());
     seat.path = std::move(*path);
     seat.out = std::make_unique<Link>(store_bytes(config.card, 0), 0);
-  } else {
-    seat.path.reset();
-    seat.out.reset();
   }
   if (index == 0 && wire_.starts_with("pcap:")) {
     auto pcap = PcapWire::from_spec(wire_.substr(5));
@@ -98,7 +105,8 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
     seat.log.set_sink([writer = seat.vcd.get()](std::span<const Event> events) { writer->consume(events); });
   }
   seat.traced = !config.trace.empty();
-  for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, cable_delay_));
+  for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, delay));
+  peer(index).rx->set_delay(delay);
   peer(index).rx->set_line(config.card.ppm, sonet_format(config.card.sonet));
   if (!loop() && peer(index).card) peer(index).card->new_sender();
   seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
@@ -117,6 +125,7 @@ void Domain::leave(int index) {
   seat.rx->release(seat.rx->next_pos());
   seat.vcd.reset();
   seat.path.reset();
+  seat.sonet_path.reset();
   update_links();
   unlock();
 }
@@ -219,6 +228,7 @@ void Domain::poll(int, uint32_t sent, uint32_t received) {
 void Domain::carry(int index, Ps until) {
   Seat& seat = seats_[index];
   if (seat.path) seat.path->advance(*seat.out, *peer(index).rx);
+  if (seat.sonet_path) seat.sonet_path->advance(*seat.out, *peer(index).rx);
   if (pcap_) {
     if (!pcap_started_ && seat.card->receiving()) {
       pcap_->start(now_);
@@ -228,6 +238,7 @@ void Domain::carry(int index, Ps until) {
     pcap_->advance(until, *seats_[0].rx);
   } else if (!peer(index).card) {
     Link& nowhere = *peer(index).rx;
+    while (nowhere.next_sonet()) nowhere.pop_sonet();
     while (!nowhere.empty() && nowhere.front().start <= until) {
       nowhere.release(nowhere.front().pos + nowhere.front().len);
       nowhere.pop();
@@ -254,7 +265,7 @@ void Domain::stride(Ps until) {
       Seat& seat = seats_[i];
       if (!seat.card) continue;
       // On a plain loop the card hears itself: its own order of events keeps cause before effect.
-      const bool self = loop() && !seat.path;
+      const bool self = loop() && !seat.out;
       const Ps limit = self ? until : std::min(until, seat.card->horizon() - 1);
       if (limit > seat.card->ran_until()) seat.card->run(limit, until);
       carry(i, until);
@@ -294,6 +305,7 @@ std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
     for (const auto& [name, value] : counters) all.emplace_back(prefix + name, value);
   };
   if (seat.path) add("path_", seat.path->counters());
+  if (seat.sonet_path) add("path_", seat.sonet_path->counters());
   if (pcap_) add("pcap_", pcap_->counters());
   unlock();
   return all;

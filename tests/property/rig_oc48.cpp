@@ -275,6 +275,16 @@ Oc48Case::Oc48Case(uint64_t s) : seed(s) {
   slow_reader = rng.chance(30);
   bad_records = rng.chance(8);
   early = rng.chance(15);
+  paths = rng.chance(30);
+  for (SonetPathConfig& p : path) {
+    p.seed = rng.raw();
+    p.bit_error_rate = rng.pick({0.0, 1e-7, 1e-6, 1e-5, 1e-3});
+    for (uint64_t n = rng.below(4); n > 0; --n) {
+      const auto first = static_cast<int64_t>(rng.below(30));
+      p.faults.push_back({rng.pick({SonetFault::What::kLos, SonetFault::What::kLof, SonetFault::What::kAisP}), first,
+                          first + static_cast<int64_t>(rng.below(40))});
+    }
+  }
 }
 
 std::string Oc48Case::describe() const {
@@ -282,7 +292,7 @@ std::string Oc48Case::describe() const {
   s << "seed " << seed << (loop ? " loop" : " cable") << " delay " << delay << " start " << start << " steps " << steps
     << " max_len " << max_len << " burst " << burst << " escapes " << escapes << " buffer " << rx_buffer
     << (line_changes ? " changes" : "") << (reads ? " reads" : "") << (slow_reader ? " slow" : "")
-    << (bad_records ? " bad" : "") << (early ? " early" : "");
+    << (bad_records ? " bad" : "") << (early ? " early" : "") << (paths ? " paths" : "");
   for (const CardConfig& k : card)
     s << " | w" << k.bus.width << " p" << k.bus.period_num << "/" << k.bus.period_den << " D" << k.bus.decode << " W"
       << k.bus.target_wait << " R" << k.bus.read_wait << " w" << k.bus.word_wait << " I" << k.bus.idle << " burst "
@@ -300,12 +310,18 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
   std::array<EventLog, 2> logs;
   std::array<std::unique_ptr<Card>, 2> cards;
   const size_t n = c.loop ? 1 : 2;
-  to0.set_line(c.card[c.loop ? 0 : 1].ppm, 0);  // a receiver is born knowing the clock that it recovers
-  to1.set_line(c.card[0].ppm, 0);
+  // A receiver is born knowing the line that it hears.
+  const CardConfig& to_0 = c.card[c.loop ? 0 : 1];
+  to0.set_line(to_0.ppm, sonet_format(to_0.sonet));
+  to1.set_line(c.card[0].ppm, sonet_format(c.card[0].sonet));
   to0.set_known_until(c.start);
   to1.set_known_until(c.start);
-  cards[0] = make(engine, c.card[0], c.loop ? to0 : to1, to0, c.start);
-  if (!c.loop) cards[1] = make(engine, c.card[1], to0, to1, c.start);
+  // With paths a card sends into a link of its own, and the path carries it on.
+  Link out0(store, 0), out1(store, 0);
+  SonetPath path0(c.path[0]), path1(c.path[1]);
+  Link& in0 = c.loop ? to0 : to1;
+  cards[0] = make(engine, c.card[0], c.paths ? out0 : in0, to0, c.start);
+  if (!c.loop) cards[1] = make(engine, c.card[1], c.paths ? out1 : to0, to1, c.start);
   std::array<Host, 2> hosts;
   Ps now = c.start;
   for (size_t i = 0; i < n; ++i) {
@@ -325,8 +341,10 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
       all = true;
       for (size_t i = 0; i < n; ++i) {
         Card& card = *cards[i];
-        const Ps limit = c.loop ? until : std::min(until, card.horizon() - 1);
+        const Ps limit = c.loop && !c.paths ? until : std::min(until, card.horizon() - 1);
         if (limit > card.ran_until()) card.run(limit, until);
+        if (c.paths && i == 0) path0.advance(out0, in0);
+        if (c.paths && i == 1) path1.advance(out1, to0);
         all = all && card.ran_until() >= until;
       }
     }

@@ -10,6 +10,7 @@
 
 #include "hwmodel/link.h"
 #include "oc48.h"
+#include "sonet_path.h"
 
 namespace awing::test {
 
@@ -29,7 +30,9 @@ struct Oc48Case {
   int escapes;  ///< per cent of octets that are flags and escapes
   uint32_t descriptors, rx_buffer, segments;
   bool line_changes, reads, slow_reader, bad_records;
-  bool early;  ///< traffic before the line is up
+  bool early;                           ///< traffic before the line is up
+  std::array<SonetPathConfig, 2> path;  ///< of what each card sends
+  bool paths;
   std::string describe() const;
 };
 

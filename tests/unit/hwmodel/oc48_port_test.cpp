@@ -210,6 +210,7 @@ TEST_CASE("a card that is replaced by one with another clock is heard all the sa
     Station a(Keys{{"engine", engine}, {"wire", "swap"}});
     for (const char* ppm : {"200", "-200", "0"}) {
       Station b(Keys{{"engine", engine}, {"wire", "swap"}, {"ppm", ppm}});
+      b.until(b.port->now() + kPsPerMs);  // the line was dark between the two; light is believed after two frames
       const uint64_t before = a.port->counter(kRxFrames);
       for (uint32_t i = 0; i < 50; ++i) REQUIRE(b.host->put(frame_of(300, 0, 4, i)));
       b.host->ring();
@@ -218,4 +219,100 @@ TEST_CASE("a card that is replaced by one with another clock is heard all the sa
       CHECK(a.host->receive().size() == 50);
     }
   }
+}
+
+TEST_CASE("a dark fibre is seen, told back, and gone again by the rules, alike on both engines") {
+  constexpr const char* kJson = "oc48_port_test.json";
+  std::ofstream(kJson) << R"({"delay_us": 100, "faults": [{"what": "los", "at_us": 2000, "for_us": 2000}]})";
+  std::vector<uint32_t> seen[2];
+  for (const char* engine : {"fast", "reference"}) {
+    Station a(Keys{{"engine", engine}, {"wire", "dark"}, {"path", kJson}});
+    Station b(Keys{{"engine", engine}, {"wire", "dark"}});
+    auto& log = seen[engine[0] == 'r'];
+    const auto alarms = [&log](Station& s, double us) {
+      s.until(static_cast<Ps>(us * 1e6));
+      log.push_back(s.port->read(kSonetAlarms));
+      return log.back();
+    };
+    // SONET frame 16 begins at 2000 us, ends at 2125 and is judged 100.005 us later: cable and path.
+    CHECK(alarms(b, 2224) == 0);
+    CHECK(b.port->link_up());
+    CHECK(alarms(b, 2226) == kAlarmLos);
+    CHECK_FALSE(b.port->link_up());
+    // Overhead says what holds at the end of its frame: that of 17, at 2250 us, is the first with RDI-P, and the tenth
+    // is judged at 2250 + 9 * 125 = 3375 us and 5 ns of cable.
+    CHECK(alarms(a, 3374) == 0);
+    CHECK(alarms(a, 3376) == kAlarmRdiP);
+    CHECK(alarms(b, 3500) == (kAlarmLos | kAlarmOof));
+    REQUIRE(a.host->put(frame_of(100, 0, 4)));  // into the dark
+    a.host->ring();
+    // Light is back with frame 32, at 4000 us; two frames end at 4250 and are judged at 4350.
+    CHECK(alarms(b, 4349) == (kAlarmLos | kAlarmOof));
+    CHECK(alarms(b, 4351) == 0);
+    CHECK(b.port->link_up());
+    CHECK(alarms(a, 5000) == kAlarmRdiP);
+    CHECK(alarms(a, 6000) == 0);
+    CHECK(b.port->read(kSonetSeen) == (kAlarmLos | kAlarmOof));
+    b.port->write(kSonetSeen, kAlarmOof);
+    CHECK(b.port->read(kSonetSeen) == kAlarmLos);
+    REQUIRE(a.host->put(frame_of(100, 0, 4)));
+    a.host->ring();
+    a.until(6200 * kPsPerUs);
+    CHECK(b.host->receive().size() == 1);
+    uint64_t lost = 0;
+    for (const auto& [name, value] : a.port->wire_counters())
+      if (name == "path_lost") lost = value;
+    CHECK(lost == 1);
+    CHECK(a.port->counter(kTxFrames) == 2);
+    CHECK(b.ended() == 1);
+  }
+  CHECK(seen[0] == seen[1]);
+  std::remove(kJson);
+}
+
+TEST_CASE("bit errors are counted where they are found and told back to the sender") {
+  constexpr const char* kJson = "oc48_port_test.json";
+  std::ofstream(kJson) << R"({"bit_error_rate": 1e-6, "seed": 5})";
+  std::vector<uint64_t> counts[2];
+  for (const char* engine : {"fast", "reference"}) {
+    Station a(Keys{{"engine", engine}, {"wire", "ber"}, {"path", kJson}});
+    Station b(Keys{{"engine", engine}, {"wire", "ber"}});
+    a.until(50 * kPsPerMs);
+    for (const Counter c : {kB1Errors, kB2Errors, kB3Errors}) counts[engine[0] == 'r'].push_back(b.port->counter(c));
+    // 400 SONET frames of 311,040 bits: 124 errors are expected, five standard deviations are 56.
+    CHECK(b.port->counter(kB1Errors) > 124 - 56);
+    CHECK(b.port->counter(kB1Errors) < 124 + 56);
+    // What was found in the last frame or two is still on its way back.
+    CHECK(a.port->counter(kReiL) <= b.port->counter(kB2Errors));
+    CHECK(a.port->counter(kReiL) + 8 >= b.port->counter(kB2Errors));
+    CHECK(a.port->counter(kReiP) <= b.port->counter(kB3Errors));
+    CHECK(a.port->counter(kReiP) + 8 >= b.port->counter(kB3Errors));
+    CHECK(a.port->counter(kB1Errors) == 0);  // the other fibre is clean
+  }
+  CHECK(counts[0] == counts[1]);
+  std::remove(kJson);
+}
+
+TEST_CASE("labels and inserted alarms reach the far end after their number of frames") {
+  Station a(Keys{{"wire", "labels"}, {"c2", "0x16"}});
+  Station b(Keys{{"wire", "labels"}});
+  b.until(kPsPerMs);
+  CHECK(b.port->read(kSonetAlarms) == kAlarmPlmP);
+  b.port->write(kSonetRxC2, 0x16);
+  a.port->write(kSonetRxC2, 0x8D);
+  b.until(2 * kPsPerMs);
+  CHECK(b.port->read(kSonetAlarms) == 0);
+  a.port->write(kSonetInsert, kInsertAisP);
+  b.until(3 * kPsPerMs);
+  CHECK(b.port->read(kSonetAlarms) == kAlarmAisP);
+  REQUIRE(a.host->put(frame_of(100, 0, 4)));
+  a.host->ring();
+  b.until(4 * kPsPerMs + 500 * kPsPerUs);
+  CHECK(b.port->counter(kRxLineDown) == 1);
+  CHECK(b.ended() == 1);
+  CHECK(a.port->read(kSonetAlarms) == kAlarmRdiP);
+  a.port->write(kSonetInsert, 0);
+  b.until(7 * kPsPerMs);
+  CHECK(b.port->read(kSonetAlarms) == 0);
+  CHECK(a.port->read(kSonetAlarms) == 0);
 }
