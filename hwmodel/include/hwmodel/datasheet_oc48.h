@@ -62,7 +62,7 @@ enum Oc48Control : uint32_t {
 // Counters behind those of the awing card (whose kRxUndersize counts frames shorter than header and FCS here).
 #define OC48_COUNTERS(X)                                                                          \
   X(kRxBadHeader, "rx_bad_header", "ends: control field not 03, or EA bits of the address wrong") \
-  X(kRxLineDown, "rx_line_down_drops", "ends: came while LOS, OOF or AIS-P stood")                \
+  X(kRxLineDown, "rx_line_down_drops", "ends: came while LOS, OOF, LOF or AIS-P stood")                \
   X(kBusRetries, "bus_retries", "reads that the bridge answered with Retry")                      \
   X(kB1Errors, "sonet_b1_errors", "BIP-8 violations of the section")                              \
   X(kB2Errors, "sonet_b2_errors", "BIP-384 violations of the line")                               \
