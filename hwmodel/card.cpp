@@ -18,7 +18,7 @@ const std::vector<RegInfo>& oc48_registers() {
     for (RegInfo& info : map) {
       if (info.offset == kDeviceIdLo) info.reset = static_cast<uint32_t>(kDeviceIdOc48);
       if (info.offset == kDeviceIdHi) info.reset = static_cast<uint32_t>(kDeviceIdOc48 >> 32);
-      if (info.offset == kClockNext) info.reset = kSonetType;
+      if (info.offset == kIntrNext) info.reset = kSonetType;
       if (info.offset == kMaxFrame) info.reset = kMaxFrameOc48 + 4;
     }
 #define X(name, offset, access, reset, meaning) map.push_back({#name, offset, Access::access, reset, meaning});
@@ -116,6 +116,43 @@ bool Card::store(uint32_t r, uint32_t value) {
     return true;  // commands are not stored: they are done before they could be read back
   }
   return false;
+}
+
+bool Card::moderate(uint32_t r, uint32_t value, int64_t e) {
+  switch (r) {
+    case kIntrRxEnable:
+    case kIntrTxEnable:
+      moderator_.enable(r == kIntrRxEnable ? kCauseReceive : kCauseSend, (value & 1) != 0, e);
+      return true;
+    case kIntrRxCount:
+    case kIntrTxCount:
+      moderator_.set_count(r == kIntrRxCount ? kCauseReceive : kCauseSend, value, e);
+      return true;
+    case kIntrRxTimeout:
+    case kIntrTxTimeout:
+      moderator_.set_timeout(r == kIntrRxTimeout ? kCauseReceive : kCauseSend, value, e);
+      return true;
+    case kIntrRxSeen:
+    case kIntrTxSeen:
+      moderator_.set_seen(r == kIntrRxSeen ? kCauseReceive : kCauseSend, value, e);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Card::reset_moderator(int64_t e) {
+  moderator_.reset(e);
+  regs_[kIntrRxSeen / 4] = regs_[kIntrTxSeen / 4] = 0;
+}
+
+void Card::change_lines(int64_t e) {
+  const uint32_t before = moderator_.taken(), now = moderator_.take(e), rising = now & ~before;
+  if (rising & 1u << kCauseReceive) counters_[kRxInterrupts]++;
+  if (rising & 1u << kCauseSend) counters_[kTxInterrupts]++;
+  emit(bus_clock_.at(e), Block::kRegs, EventType::kInterrupt, static_cast<uint16_t>(now), before,
+       uint64_t{moderator_.told(kCauseReceive)} << 32 | moderator_.told(kCauseSend));
+  if (rising != 0 && interrupt_) interrupt_(rising);
 }
 
 uint32_t Card::load(uint32_t r) const {

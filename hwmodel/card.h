@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <span>
 
 #include "hwmodel/config.h"
@@ -13,6 +14,7 @@
 #include "hwmodel/events.h"
 #include "hwmodel/link.h"
 #include "hwmodel/time.h"
+#include "moderator.h"
 
 namespace awing::hw {
 
@@ -125,6 +127,13 @@ class Card {
   virtual bool line_up() const { return true; }
   void set_link_up(bool up) { link_up_ = up; }
   void set_log(EventLog* log) { log_ = log; }
+  /// What is called when lines rise (1 << Cause each), by whoever runs the card; once an interrupt, no more.
+  void set_interrupt(std::function<void(uint32_t rising)> interrupt) { interrupt_ = std::move(interrupt); }
+  /// Time at which a line is next to rise if the card hears and does nothing more; INT64_MAX: not of itself.
+  Ps next_interrupt() const {
+    const int64_t e = moderator_.next_change();
+    return e >= Moderator::kNever ? INT64_MAX : bus_clock_.at(e);
+  }
 
  protected:
   uint32_t reg(uint32_t r) const { return regs_[r / 4]; }
@@ -137,6 +146,11 @@ class Card {
   }
   /// Gives a register its value at power-up.
   void preset(uint32_t r, uint32_t value) { regs_[r / 4] = value; }
+  /// A write to the moderator at bus edge e, already stored; false: the register is not one of the moderator's.
+  bool moderate(uint32_t r, uint32_t value, int64_t e);
+  void reset_moderator(int64_t e);
+  /// Takes the lines of bus edge e, at which they change, and tells.
+  void change_lines(int64_t e);
   /// What a trace shows of a register write: bus addresses differ from run to run and are shown as 0.
   static uint32_t traced(uint32_t r, uint32_t value) { return is_address(r) ? 0 : value; }
   /// Plain registers and counters; the engine gives the live ones.
@@ -167,6 +181,8 @@ class Card {
   EventLog* log_ = nullptr;
   std::deque<HostOp> host_ops_;
   std::array<uint64_t, kCountersOc48> counters_{};
+  Moderator moderator_;
+  std::function<void(uint32_t)> interrupt_;
   bool link_up_ = false;
   bool reset_refused_ = false;
   bool read_done_ = true;

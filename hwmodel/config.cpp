@@ -92,8 +92,9 @@ Result set_profile(HostProfile& profile, std::string_view value) {
     return {};
   }
   if (value == "pc2003") {
-    // 2-3 GHz Xeon of 2003: a posted write across the chipset 300 ns, driver work about 1 us a packet; estimates.
-    profile = {"pc2003", 100'000, 700'000, 900'000, 300'000};
+    // 2-3 GHz Xeon of 2003: a posted write across the chipset 300 ns, driver work about 1 us a packet, an interrupt 6
+    // us; estimates.
+    profile = {"pc2003", 100'000, 700'000, 900'000, 300'000, 6'000'000};
     return {};
   }
   const std::string file(value);
@@ -110,12 +111,14 @@ Result set_profile(HostProfile& profile, std::string_view value) {
              : key == "tx_packet_ns"      ? &read.tx_packet
              : key == "rx_packet_ns"      ? &read.rx_packet
              : key == "register_write_ns" ? &read.register_write
+             : key == "interrupt_ns"      ? &read.interrupt
                                           : nullptr;
     if (key == "source") continue;
     if (!to || !v.is_number_unsigned() || v.get<uint64_t>() > 1'000'000'000)
-      return tl::make_unexpected("profile=" + file + ": " + key + " = " + v.dump() +
-                                 " is not allowed; allowed: poll_ns, tx_packet_ns, rx_packet_ns, register_write_ns "
-                                 "(whole ns up to 10^9), source");
+      return tl::make_unexpected(
+          "profile=" + file + ": " + key + " = " + v.dump() +
+          " is not allowed; allowed: poll_ns, tx_packet_ns, rx_packet_ns, register_write_ns, interrupt_ns "
+          "(whole ns up to 10^9), source");
     *to = static_cast<Ps>(v.get<uint64_t>()) * kPsPerNs;
   }
   if (read.poll == 0) return tl::make_unexpected("profile=" + file + ": poll_ns must be above 0, or time would stop");

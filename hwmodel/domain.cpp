@@ -22,6 +22,8 @@ constexpr Ps kMostPerPoll = 2 * kPsPerMs;
 constexpr Ps kMostBehind = 5 * kPsPerMs;
 /// clock=tsc: polls closer to each other than this leave the cards where they are; a burst is worth the work.
 constexpr Ps kLeastPerPoll = 4 * kPsPerUs;
+/// Rest of a driven domain while something happens, and the longest one.
+constexpr Ps kLeastRest = 20 * kPsPerUs, kMostRest = 1 * kPsPerMs;
 /// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 10 * kPsPerUs;
 
@@ -224,6 +226,33 @@ void Domain::poll(int, uint32_t sent, uint32_t received) {
   unlock();
 }
 
+void Domain::set_interrupt(int index, std::function<void(uint32_t)> interrupt) {
+  lock();
+  seats_[index].card->set_interrupt(std::move(interrupt));
+  unlock();
+}
+
+void Domain::interrupted() {
+  if (clock_ == ClockMode::kVirtual) host_.fetch_add(profile_.interrupt, std::memory_order_relaxed);
+}
+
+Ps Domain::drive() {
+  poll(0, 0, 0);
+  if (!try_lock()) return kLeastRest;  // somebody else drives
+  uint64_t activity = 0;
+  Ps due = kForever;
+  for (const Seat& seat : seats_) {
+    if (!seat.card) continue;
+    for (uint32_t c = 0; c < kCounters; ++c) activity += seat.card->counter(static_cast<Counter>(c));
+    if (const Ps at = seat.card->next_interrupt(); at < kForever) due = std::min(due, at - now_);
+  }
+  rest_ = activity != activity_ ? kLeastRest : std::clamp(2 * rest_, kLeastRest, kMostRest);
+  activity_ = activity;
+  const Ps rest = std::max(kLeastPerPoll, std::min(rest_, due));
+  unlock();
+  return rest;
+}
+
 /// Moves what card `index` has sent towards the other end.
 void Domain::carry(int index, Ps until) {
   Seat& seat = seats_[index];
@@ -360,6 +389,11 @@ uint64_t Port::counter(Counter c) { return domain_->counter(index_, c); }
 void Port::tx_doorbell(uint32_t value) { domain_->doorbell(index_, true, value); }
 void Port::rx_doorbell(uint32_t value) { domain_->doorbell(index_, false, value); }
 void Port::poll(uint32_t sent, uint32_t received) { domain_->poll(index_, sent, received); }
+void Port::set_interrupt(std::function<void(uint32_t)> interrupt) {
+  domain_->set_interrupt(index_, std::move(interrupt));
+}
+void Port::interrupted() { domain_->interrupted(); }
+Ps Port::drive() { return domain_->drive(); }
 Ps Port::now() const { return domain_->now(); }
 Ps Port::lag() const { return domain_->lag(); }
 bool Port::link_up() const { return domain_->link_up(index_); }

@@ -32,6 +32,10 @@ class Domain {
   void doorbell(int index, bool tx, uint32_t value);
   void poll(int index, uint32_t sent, uint32_t received);
 
+  void set_interrupt(int index, std::function<void(uint32_t)> interrupt);
+  void interrupted();
+  Ps drive();
+
   Ps now() const { return reached_.load(std::memory_order_relaxed); }
   Ps lag() const { return lag_.load(std::memory_order_relaxed); }
   bool link_up(int index) const { return seats_[index].link_up.load(std::memory_order_relaxed); }
@@ -91,6 +95,8 @@ class Domain {
   std::atomic<bool> locked_{false};
   std::atomic<Ps> host_{0};  // clock=virtual: time the host has reached
   Ps now_ = 0;               // time the cards have reached
+  uint64_t activity_ = 0;    // what the cards had done at the last drive()
+  Ps rest_ = 0;              // what that returned
   std::atomic<Ps> reached_{0}, lag_{0};
   std::atomic<Ps> slipped_{0};  // clock=tsc: time given up because the host could not keep up
 };

@@ -113,6 +113,10 @@ class FastCard final : public Card {
   void grant_write(int64_t g);
   void grant_report(int64_t g);
   int64_t report_time();
+  /// Interrupt lines that change at or before bus edge e do so.
+  void show_lines(int64_t e) {
+    for (int64_t at; (at = moderator_.next_change()) <= e;) change_lines(at);
+  }
   void start_write(BusUse use, uint64_t addr, uint32_t bytes, int64_t g);
   void make_room(uint32_t bytes);
   void take_stream(const Read& read, int64_t first_data);

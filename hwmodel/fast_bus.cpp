@@ -87,6 +87,7 @@ void FastCard::run(Ps until, Ps last) {
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
   admit(now_edge);
   if (log_) hear_front(now_edge);
+  if (!moderator_.idle()) show_lines(bus_clock_.before(until + 1));
   ran_until_ = until;
   announce(until, last);
 }
@@ -430,6 +431,7 @@ bool FastCard::finish_in_flight(Ps until) {
     }
   }
   if (bus_clock_.at(end) > until) return false;
+  show_lines(end);
   flight_.active = false;
   free_at_ = end + 1 + timing_.idle;
   switch (flight_.use) {
@@ -446,12 +448,17 @@ bool FastCard::finish_in_flight(Ps until) {
       std::memcpy(host(flight_.addr), &flight_.status, sizeof flight_.status);
       emit(bus_clock_.at(end), Block::kBus, EventType::kStatus, 0, flight_.status.rx_produced,
            uint64_t{flight_.status.tx_fetched} << 32 | flight_.status.tx_done);
+      moderator_.tell(kCauseReceive, sequence(rx_.tail()), end);
+      moderator_.tell(kCauseSend, flight_.status.tx_fetched, end);
       break;
     case BusUse::kWriteTxCpl:
       std::memcpy(host(flight_.addr), &flight_.tx_cpl, sizeof flight_.tx_cpl);
+      moderator_.tell(kCauseSend, flight_.tx_cpl.done, end);
       break;
     case BusUse::kWriteRxCpl:
       std::memcpy(host(flight_.addr), &flight_.rx_cpl, sizeof flight_.rx_cpl);
+      if (flight_.rx_cpl.flags & kRxEndOfPacket)
+        moderator_.tell(kCauseReceive, moderator_.told(kCauseReceive) + 1, end);
       break;
     default:
       finish_data(end, moved);
@@ -617,7 +624,7 @@ void FastCard::take_rx_descriptors(const Read& read, int64_t end) {
 // --- registers ----------------------------------------------------------------------------------------------------
 
 void FastCard::host_write(uint32_t r, uint32_t value, int64_t e) {
-  if (!store(r, value)) return;
+  if (!store(r, value) || moderate(r, value, e)) return;
   const LineSettings& now = next_edge_ != kNever ? next_ : set_;
   LineSettings fresh = now;
   bool phc_set = false, phc_add = false;
@@ -691,6 +698,7 @@ void FastCard::reset(int64_t e) {
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_;
   rx_sequence_base_ = rx_.head();
+  reset_moderator(e);
   tx_latched_ = 0;
   tx_latch_ = 0;
   host_room_since_ = rx_cache_since_ = tx_cache_since_ = e + 1;
@@ -713,6 +721,12 @@ uint32_t FastCard::host_read(uint32_t r, int64_t e) {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kIntrLines:
+      return moderator_.lines(e);
+    case kIntrRxTold:
+      return moderator_.told(kCauseReceive);
+    case kIntrTxTold:
+      return moderator_.told(kCauseSend);
     default:
       break;
   }

@@ -69,6 +69,10 @@ class FastOc48 final : public Oc48Card {
   int64_t room_time();
   int64_t write_time(int64_t others, Ps until);
   int64_t report_time();
+  /// Interrupt lines that change at or before bus edge e do so.
+  void show_lines(int64_t e) {
+    for (int64_t at; (at = moderator_.next_change()) <= e;) change_lines(at);
+  }
   void grant(int agent, int64_t g, int64_t wait);
   void grant_read(int64_t g);
   void choose_read(int64_t g);

@@ -54,6 +54,7 @@ void FastOc48::run(Ps until, Ps last) {
   commit(accessing() ? now_edge : std::max(now_edge, commit_edge(last_edge)));
   admit(until + 1);
   if (log_) hear_front(until + 1);
+  if (!moderator_.idle()) show_lines(bus_clock_.before(until + 1));
   ran_until_ = until;
   announce(until, last);
 }
@@ -281,6 +282,7 @@ bool FastOc48::finish_in_flight(Ps until) {
   int64_t end = 0;
   const uint32_t moved = yields(end);
   if (bus_clock_.at(end) > until) return false;
+  show_lines(end);
   flight_.active = false;
   free_at_ = end + 1 + pci_.idle;
   const auto clocks = static_cast<uint64_t>(free_at_ - flight_.granted);
@@ -313,10 +315,14 @@ bool FastOc48::finish_in_flight(Ps until) {
       break;
     default:
       counters_[kBusStatusClocks] += clocks;
-      if (flight_.use == BusUse::kWriteTxCpl)
+      if (flight_.use == BusUse::kWriteTxCpl) {
         std::memcpy(host(flight_.addr), &flight_.tx_cpl, sizeof flight_.tx_cpl);
-      else
+        moderator_.tell(kCauseSend, flight_.tx_cpl.done, end);
+      } else {
         std::memcpy(host(flight_.addr), &flight_.rx_cpl, sizeof flight_.rx_cpl);
+        if (flight_.rx_cpl.flags & kRxEndOfPacket)
+          moderator_.tell(kCauseReceive, moderator_.told(kCauseReceive) + 1, end);
+      }
       break;
   }
   trace(end, EventType::kBusEnd, flight_.use, moved);
@@ -420,7 +426,7 @@ void FastOc48::finish_write(uint32_t moved, int64_t end) {
 // --- registers ----------------------------------------------------------------------------------------------------
 
 void FastOc48::host_write(uint32_t r, uint32_t value, int64_t e) {
-  if (!store(r, value)) return;
+  if (!store(r, value) || moderate(r, value, e)) return;
   Settings fresh = newest();
   bool phc_set = false, phc_add = false;
   switch (r) {
@@ -479,6 +485,7 @@ void FastOc48::reset(int64_t e) {
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_;
   rx_sequence_base_ = rx_.head();
+  reset_moderator(e);
   tx_latched_ = 0;
   tx_latch_ = 0;
   rx_cache_since_ = e + 1;
@@ -500,6 +507,12 @@ uint32_t FastOc48::host_read(uint32_t r, int64_t e) {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kIntrLines:
+      return moderator_.lines(e);
+    case kIntrRxTold:
+      return moderator_.told(kCauseReceive);
+    case kIntrTxTold:
+      return moderator_.told(kCauseSend);
     case kSonetAlarms:
       return bus_alarms(e);
     case kSonetSeen:

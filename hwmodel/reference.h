@@ -73,9 +73,9 @@ class ReferenceCard final : public Card {
   void grant_report();
   void transfer(int64_t e, Ps t);
   void finish(int64_t e, Ps t);
-  void host_write(uint32_t r, uint32_t value, Ps t);
-  uint32_t host_read(uint32_t r, Ps t) const;
-  void reset();
+  void host_write(uint32_t r, uint32_t value, int64_t e, Ps t);
+  uint32_t host_read(uint32_t r, int64_t e) const;
+  void reset(int64_t e);
   bool quiet() const;
   void take_stream(const uint8_t* data, uint32_t n, Ps t);
   void take_segment(const Read& read, const uint8_t* data, uint32_t n, bool last, Ps t);
@@ -145,7 +145,8 @@ class ReferenceCard final : public Card {
   uint64_t rx_cpl_count_ = 0, tx_cpl_count_ = 0;  // completions written since reset
   uint32_t tx_cpl_descs_ = 0;
   uint64_t tx_done_base_ = 0;     // tx_done_.frames at the last reset
-  uint64_t rx_frames_taken_ = 0;  // ring: frames wholly granted, ever
+  uint64_t rx_frames_taken_ = 0;  // frames wholly written to the host, ever
+  uint64_t rx_frames_base_ = 0;   // the same at the last reset
   std::deque<RxFrame> rx_frames_;
   std::deque<TxCompletion> tx_cpls_;  // made by the line, seen by the bus when tx_done_ is
 

@@ -78,6 +78,7 @@ ReferenceCard::Conditions ReferenceCard::conditions(int64_t e) const {
 }
 
 void ReferenceCard::bus_edge(int64_t e, Ps t) {
+  if (moderator_.lines(e) != moderator_.taken()) change_lines(e);
   tx_done_.capture(t);
   rx_in_.capture(t);
 
@@ -321,11 +322,11 @@ void ReferenceCard::finish(int64_t e, Ps t) {
   free_at_ = e + 1 + timing_.idle;
   switch (now_.use) {
     case BusUse::kHostWrite:
-      host_write(now_.op.reg, now_.op.value, t);
+      host_write(now_.op.reg, now_.op.value, e, t);
       emit(t, Block::kRegs, EventType::kRegWrite, 0, now_.op.reg, traced(now_.op.reg, now_.op.value));
       break;
     case BusUse::kHostRead:
-      read_value_ = host_read(now_.op.reg, t);
+      read_value_ = host_read(now_.op.reg, e);
       read_done_ = true;
       break;
     case BusUse::kCompletion: {
@@ -340,12 +341,16 @@ void ReferenceCard::finish(int64_t e, Ps t) {
       std::memcpy(host(now_.addr), &now_.status, sizeof now_.status);
       emit(t, Block::kBus, EventType::kStatus, 0, now_.status.rx_produced,
            uint64_t{now_.status.tx_fetched} << 32 | now_.status.tx_done);
+      moderator_.tell(kCauseReceive, static_cast<uint32_t>(rx_frames_taken_ - rx_frames_base_), e);
+      moderator_.tell(kCauseSend, now_.status.tx_fetched, e);
       break;
     case BusUse::kWriteTxCpl:
       std::memcpy(host(now_.addr), &now_.tx_cpl, sizeof now_.tx_cpl);
+      moderator_.tell(kCauseSend, now_.tx_cpl.done, e);
       break;
     case BusUse::kWriteRxCpl:
       std::memcpy(host(now_.addr), &now_.rx_cpl, sizeof now_.rx_cpl);
+      if (now_.rx_cpl.flags & kRxEndOfPacket) moderator_.tell(kCauseReceive, moderator_.told(kCauseReceive) + 1, e);
       break;
     case BusUse::kWriteData: {
       counters_[kBusWriteClocks] += static_cast<uint64_t>(free_at_ - now_.granted);
@@ -357,6 +362,10 @@ void ReferenceCard::finish(int64_t e, Ps t) {
         rx_taken_ -= now_.bytes - now_.moved;
         rx_produced_ += now_.moved;
         rx_released_.store(rx_released_.value() + now_.moved, t);
+        for (; !rx_frames_.empty(); rx_frames_.pop_front(), ++rx_frames_taken_) {  // frames wholly written
+          const RxFrame& first = rx_frames_.front();
+          if (first.pos - sizeof(RxRecord) + record_bytes(first.len) > rx_released_.value()) break;
+        }
         dirty_ |= reg64(kStatusAddrLo) != 0;
         break;
       }
@@ -412,8 +421,8 @@ void ReferenceCard::take_rx_descriptors(const Read& read) {
 
 // --- registers ----------------------------------------------------------------------------------------------------
 
-void ReferenceCard::host_write(uint32_t r, uint32_t value, Ps t) {
-  if (!store(r, value)) return;
+void ReferenceCard::host_write(uint32_t r, uint32_t value, int64_t e, Ps t) {
+  if (!store(r, value) || moderate(r, value, e)) return;
   LineSettings set = line_.value();
   switch (r) {
     case kTxProducer:
@@ -438,7 +447,7 @@ void ReferenceCard::host_write(uint32_t r, uint32_t value, Ps t) {
       set.trim = static_cast<int32_t>(value);
       break;
     case kCommand:
-      if (value & kCmdReset) reset();
+      if (value & kCmdReset) reset(e);
       if (!(value & (kCmdPhcSet | kCmdPhcAdd))) return;
       set.command = value;
       set.phc_value = reg64(kPhcValueLo);
@@ -456,7 +465,7 @@ bool ReferenceCard::quiet() const {
          (tx_halted_ || (tx_posted_ == tx_asked_ && tx_reserved_ == tx_done_.seen().bytes));
 }
 
-void ReferenceCard::reset() {
+void ReferenceCard::reset(int64_t e) {
   reset_refused_ = (reg(kControl) & (kCtlRxEnable | kCtlTxEnable)) != 0 || !quiet();
   if (reset_refused_) return;
   ring_ = (reg(kControl) & kCtlRingMode) != 0;
@@ -471,12 +480,14 @@ void ReferenceCard::reset() {
   tx_cpl_count_ = rx_cpl_count_ = 0;
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_.value().frames;
+  rx_frames_base_ = rx_frames_taken_;
+  reset_moderator(e);
   rx_sequence_ = 0;
   tx_latched_ = 0;
   tx_latch_ = 0;
 }
 
-uint32_t ReferenceCard::host_read(uint32_t r, Ps) const {
+uint32_t ReferenceCard::host_read(uint32_t r, int64_t e) const {
   switch (r) {
     case kStatus:
       return status(quiet(), tx_halted_);
@@ -490,6 +501,12 @@ uint32_t ReferenceCard::host_read(uint32_t r, Ps) const {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kIntrLines:
+      return moderator_.lines(e);
+    case kIntrRxTold:
+      return moderator_.told(kCauseReceive);
+    case kIntrTxTold:
+      return moderator_.told(kCauseSend);
     default:
       return load(r);
   }

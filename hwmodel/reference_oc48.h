@@ -70,9 +70,9 @@ class ReferenceOc48 final : public Oc48Card {
   void finish_write(int64_t e, Ps t);
   void take_tx_descriptors(uint32_t n);
   void take_rx_descriptors(uint32_t n);
-  void host_write(uint32_t r, uint32_t value, Ps t);
-  uint32_t host_read(uint32_t r) const;
-  void reset();
+  void host_write(uint32_t r, uint32_t value, int64_t e, Ps t);
+  uint32_t host_read(uint32_t r, int64_t e) const;
+  void reset(int64_t e);
   bool quiet() const;
   uint32_t tx_free() const { return config_.tx_fifo - static_cast<uint32_t>(tx_claimed_ - tx_done_.seen().bytes); }
   bool room() const { return tx_free() >= config_.bus.burst + 32; }

@@ -60,6 +60,7 @@ ReferenceOc48::Conditions ReferenceOc48::conditions(int64_t e) const {
 }
 
 void ReferenceOc48::bus_edge(int64_t e, Ps t) {
+  if (moderator_.lines(e) != moderator_.taken()) change_lines(e);
   tx_done_.capture(t);
   rx_in_.capture(t);
   alarms_.capture(t);
@@ -219,10 +220,10 @@ void ReferenceOc48::finish(int64_t e, Ps t) {
     case kHost:
       counters_[kBusHostClocks] += clocks;
       if (now_.op.read) {
-        read_value_ = host_read(now_.op.reg);
+        read_value_ = host_read(now_.op.reg, e);
         read_done_ = true;
       } else {
-        host_write(now_.op.reg, now_.op.value, t);
+        host_write(now_.op.reg, now_.op.value, e, t);
         emit(t, Block::kRegs, EventType::kRegWrite, 0, now_.op.reg, traced(now_.op.reg, now_.op.value));
       }
       break;
@@ -242,10 +243,13 @@ void ReferenceOc48::finish(int64_t e, Ps t) {
       break;
     default:
       counters_[kBusStatusClocks] += clocks;
-      if (now_.use == BusUse::kWriteTxCpl)
+      if (now_.use == BusUse::kWriteTxCpl) {
         std::memcpy(host(now_.addr), &now_.tx_cpl, sizeof now_.tx_cpl);
-      else
+        moderator_.tell(kCauseSend, now_.tx_cpl.done, e);
+      } else {
         std::memcpy(host(now_.addr), &now_.rx_cpl, sizeof now_.rx_cpl);
+        if (now_.rx_cpl.flags & kRxEndOfPacket) moderator_.tell(kCauseReceive, moderator_.told(kCauseReceive) + 1, e);
+      }
       break;
   }
   emit(t, Block::kBus, EventType::kBusEnd, static_cast<uint16_t>(now_.use), now_.moved, levels());
@@ -321,8 +325,8 @@ void ReferenceOc48::finish_write(int64_t, Ps t) {
 
 // --- registers ----------------------------------------------------------------------------------------------------
 
-void ReferenceOc48::host_write(uint32_t r, uint32_t value, Ps t) {
-  if (!store(r, value)) return;
+void ReferenceOc48::host_write(uint32_t r, uint32_t value, int64_t e, Ps t) {
+  if (!store(r, value) || moderate(r, value, e)) return;
   LineSettings set = tx_set_.value();
   Clocking clocking = clocking_.value();
   switch (r) {
@@ -340,7 +344,7 @@ void ReferenceOc48::host_write(uint32_t r, uint32_t value, Ps t) {
       clocking_.store(clocking, t);
       return;
     case kCommand:
-      if (value & kCmdReset) reset();
+      if (value & kCmdReset) reset(e);
       if (!(value & (kCmdPhcSet | kCmdPhcAdd))) return;
       clocking.command = value;
       clocking.value = reg64(kPhcValueLo);
@@ -360,7 +364,7 @@ bool ReferenceOc48::quiet() const {
          (tx_halted_ || (tx_posted_ == tx_fetched_ && tx_claimed_ == tx_done_.seen().bytes && tx_descs_.empty()));
 }
 
-void ReferenceOc48::reset() {
+void ReferenceOc48::reset(int64_t e) {
   reset_refused_ = (reg(kControl) & (kCtlRxEnable | kCtlTxEnable)) != 0 || !quiet();
   if (reset_refused_) return;
   tx_posted_ = tx_fetched_ = rx_posted_ = rx_fetched_ = 0;
@@ -374,12 +378,13 @@ void ReferenceOc48::reset() {
   tx_cpl_count_ = rx_cpl_count_ = 0;
   tx_cpl_descs_ = 0;
   tx_done_base_ = tx_done_.value().frames;
+  reset_moderator(e);
   rx_sequence_ = 0;
   tx_latched_ = 0;
   tx_latch_ = 0;
 }
 
-uint32_t ReferenceOc48::host_read(uint32_t r) const {
+uint32_t ReferenceOc48::host_read(uint32_t r, int64_t e) const {
   switch (r) {
     case kStatus:
       return status(quiet(), tx_halted_);
@@ -393,6 +398,12 @@ uint32_t ReferenceOc48::host_read(uint32_t r) const {
       return static_cast<uint32_t>(tx_latch_ >> 32);
     case kTxStampCount:
       return tx_latched_;
+    case kIntrLines:
+      return moderator_.lines(e);
+    case kIntrRxTold:
+      return moderator_.told(kCauseReceive);
+    case kIntrTxTold:
+      return moderator_.told(kCauseSend);
     case kSonetAlarms:
       return alarms_.seen();
     case kSonetSeen:

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "moderator.h"
+
 namespace awing::hw {
 
 namespace {
@@ -166,6 +168,10 @@ void VcdWriter::event(const Event& e) {
       break;
     case EventType::kAlarms:
       change(kVcdAlarms, e.b);
+      break;
+    case EventType::kInterrupt:
+      change(kVcdRxInterrupt, e.a & 1u << kCauseReceive ? 1 : 0);
+      change(kVcdTxInterrupt, e.a & 1u << kCauseSend ? 1 : 0);
       break;
   }
 }

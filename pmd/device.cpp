@@ -11,9 +11,8 @@ struct Known {
   const char* name;
 };
 constexpr Known kKnown[] = {
-    {hw::kBlockControl, 1, hw::kCtrlType, "control"},
-    {hw::kBlockDma, 1, hw::kDmaType, "DMA"},
-    {hw::kBlockClock, 1, hw::kClockType, "clock"},
+    {hw::kBlockControl, 1, hw::kCtrlType, "control"},       {hw::kBlockDma, 1, hw::kDmaType, "DMA"},
+    {hw::kBlockClock, 1, hw::kClockType, "clock"},          {hw::kBlockInterrupt, 1, hw::kIntrType, "interrupt"},
     {hw::kBlockCounters, 1, hw::kCountersType, "counters"},
 };
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,12 @@ class Device {
   virtual void rx_doorbell(uint32_t value) = 0;
   /// Called with every burst; tells how many packets the last bursts moved.
   virtual void poll(uint32_t sent, uint32_t received) = 0;
+  /// What is called when interrupt lines rise (1 << Cause each): by any thread, in the middle of any of these calls.
+  virtual void set_interrupt(std::function<void(uint32_t rising)> interrupt) = 0;
+  /// The driver serves an interrupt: where time is counted, that takes some.
+  virtual void interrupted() = 0;
+  /// Lets time pass for somebody who sleeps; nanoseconds after which it wants to be called again.
+  virtual uint64_t drive() = 0;
   virtual bool link_up() const = 0;
   /// Address under which the card reaches memory of this process.
   virtual uint64_t bus_address(const void* p) const = 0;

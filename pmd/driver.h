@@ -10,11 +10,13 @@
 #include <rte_mbuf_dyn.h>
 #include <rte_version.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
 #include "device.h"
 #include "hwmodel/config.h"
+#include "policy.h"
 
 static_assert(RTE_VERSION >= RTE_VERSION_NUM(22, 11, 0, 0) && RTE_VERSION < RTE_VERSION_NUM(23, 0, 0, 0),
               "the driver headers of DPDK 22.11 fit its own ABI alone");
@@ -71,6 +73,7 @@ struct RxQueue {
   uint64_t stamp_flag;
   bool scatter, ptp, started;
   uint32_t polled;  ///< packets received since the last poll
+  uint32_t taken;   ///< frames taken since the card's reset, modulo 2^32: what the moderator is told as Seen
   // --- ring mode
   hw::RxDescriptor* descs;
   hw::RxCompletion* cpls;
@@ -87,7 +90,8 @@ struct TxQueue {
   Adapter* adapter;
   hw::StatusRecord* status;
   uint8_t* stream;
-  uint32_t mask, produced;
+  uint32_t mask, produced, fetched;  ///< octets; fetched: as last looked at
+  SendPolicy policy;
   bool fast_free, started;
   int launch_field, insert_field;  ///< offsets of the dynamic fields
   uint64_t launch_flag, insert_flag, special;
@@ -120,6 +124,12 @@ struct Adapter {
   bool rx_ptp_valid = false;
   uint32_t tx_latched = 0;
   std::string told;  ///< what the log has said of Device::complaint()
+  SendMode tx_mode = SendMode::kDeferred;
+  uint32_t rx_batch = 1, rx_timeout_us = 0;
+  ReceivePolicy rx_policy;
+  std::atomic<int> rx_event{-1};           ///< eventfd of the receive queue
+  std::atomic<bool> rx_waited_for{false};  ///< the receive interrupt is enabled: somebody may sleep
+  std::atomic<bool> tx_interrupt{false};   ///< the send line rose and the sender has not looked since
   std::vector<std::pair<std::string, uint64_t>> more_base;
 };
 
@@ -182,6 +192,23 @@ void select_bursts(rte_eth_dev* dev);
 uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n);
 uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n);
 void tx_reap(TxQueue& q);
+
+// interrupts.cpp
+/// Has the model call the driver when lines rise.
+void interrupts_connect(Adapter& adapter);
+/// As the port is configured: an eventfd for the receive queue, or none. 0 or negative errno after one line in the log.
+int interrupts_configure(rte_eth_dev*);
+void interrupts_remove(rte_eth_dev*);
+/// Both causes masked.
+void interrupts_mask(rte_eth_dev*);
+/// Settings of the moderator, both causes masked; after a reset of the card.
+void interrupts_start(rte_eth_dev*);
+int rx_intr_enable(rte_eth_dev*, uint16_t);
+int rx_intr_disable(rte_eth_dev*, uint16_t);
+/// Whether the send interrupt came since the last call.
+bool tx_interrupted(TxQueue& q);
+/// Arms what the policy wants; used, done: units of the ring in use and done, as far as the sender knows.
+void tx_arm(TxQueue& q, uint32_t used, uint32_t done);
 
 // stats.cpp
 void refresh(Adapter& adapter);

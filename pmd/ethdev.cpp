@@ -114,7 +114,7 @@ int mtu_set(rte_eth_dev* dev, uint16_t mtu) {
 
 // --- configure, start, stop ---------------------------------------------------------------------------------------
 
-int dev_configure(rte_eth_dev*) { return primary() ? 0 : -EPERM; }
+int dev_configure(rte_eth_dev* dev) { return primary() ? interrupts_configure(dev) : -EPERM; }
 
 /// Waits until the card is quiet; what it delivers meanwhile is thrown away and counted.
 bool wait_quiet(Adapter& adapter) {
@@ -222,6 +222,7 @@ int dev_start(rte_eth_dev* dev) {
   write64(device, hw::kStatusAddrLo, adapter.ring ? 0 : device.bus_address(adapter.status));
   device.write(hw::kMaxFrame, dev->data->mtu + kOverhead);
   set_mac(device, dev->data->mac_addrs[0]);
+  interrupts_start(dev);
   if (RxQueue* q = rxq(dev))
     if (int status = prepare_rx(dev, *q); status != 0) return status;
   if (TxQueue* q = txq(dev))
@@ -239,6 +240,7 @@ int dev_stop(rte_eth_dev* dev) {
   if (!primary()) return -EPERM;
   Adapter& adapter = *adapter_of(dev);
   rte_eal_alarm_cancel(watch, dev);
+  interrupts_mask(dev);
   adapter.control &= ~(hw::kCtlRxEnable | hw::kCtlTxEnable);
   const int status = reset_card(adapter);
   refresh(adapter);
@@ -264,6 +266,7 @@ int dev_close(rte_eth_dev* dev) {
   if (!adapter) return 0;
   if (dev->data->dev_started) dev_stop(dev);
   rte_eal_alarm_cancel(watch, dev);
+  interrupts_remove(dev);
   adapter->device.reset();  // before the memory it may write to
   for (uint16_t i = 0; i < dev->data->nb_rx_queues; ++i) rx_queue_release(dev, i);
   for (uint16_t i = 0; i < dev->data->nb_tx_queues; ++i) tx_queue_release(dev, i);
@@ -394,6 +397,8 @@ constexpr eth_dev_ops make_ops() {
   o.rx_queue_stop = rx_queue_stop;
   o.tx_queue_start = tx_queue_start;
   o.tx_queue_stop = tx_queue_stop;
+  o.rx_queue_intr_enable = rx_intr_enable;
+  o.rx_queue_intr_disable = rx_intr_disable;
   o.rx_queue_setup = rx_queue_setup;
   o.rx_queue_release = rx_queue_release;
   o.tx_queue_setup = tx_queue_setup;
@@ -483,6 +488,7 @@ int probe_primary(rte_vdev_device* vdev) {
   }
   *macs = mac;
   adapter->dev = dev;
+  interrupts_connect(*adapter);
   adapter->shared = shared_of(dev);
   dev->data->mac_addrs = macs;
   dev->data->promiscuous = 0;
@@ -532,7 +538,8 @@ extern "C" __attribute__((visibility("default"))) const char net_awing_pmd_info[
 const char net_awing_pmd_info[] =
     "PMD_INFO_STRING= {\"name\":\"net_awing\",\"params\":\"card=awing wire=<loop|NAME|pcap:IN+OUT> path=<FILE.json> "
     "clock=<tsc|virtual> engine=<fast|reference> bus=<pcix66|pcix100|pcix133|pcix266|pcix533> dma=<stream|ring> "
-    "profile=<modern|pc2003|FILE> trace=<FILE.vcd> mac=<ADDRESS> rx_stream=<OCTETS> tx_stream=<OCTETS> "
+    "profile=<modern|pc2003|FILE> trace=<FILE.vcd> mac=<ADDRESS> tx_mode=<interrupt|deferred|adaptive> "
+    "rx_batch=<1..65535> rx_timeout_us=<0..1000000> rx_stream=<OCTETS> tx_stream=<OCTETS> "
     "cable_delay_ns=<5..100000> ppm=<-200..200> tx_fifo=<OCTETS> rx_fifo=<OCTETS> mmrbc=<512..4096> splits=<1..32> "
     "completer_latency=<CLOCKS> decode=<1..3> target_wait=<0..14> idle=<1..2> boundary=<128..4096> "
     "latency_timer=<0..255> desc_cache=<8..64>\",\"pci_ids\":[]}";

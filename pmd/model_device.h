@@ -15,6 +15,9 @@ class ModelDevice final : public Device {
   void tx_doorbell(uint32_t value) override { port_->tx_doorbell(value); }
   void rx_doorbell(uint32_t value) override { port_->rx_doorbell(value); }
   void poll(uint32_t sent, uint32_t received) override { port_->poll(sent, received); }
+  void set_interrupt(std::function<void(uint32_t)> interrupt) override { port_->set_interrupt(std::move(interrupt)); }
+  void interrupted() override { port_->interrupted(); }
+  uint64_t drive() override { return static_cast<uint64_t>(port_->drive() / hw::kPsPerNs); }
   bool link_up() const override { return port_->link_up(); }
   uint64_t bus_address(const void* p) const override { return reinterpret_cast<uint64_t>(p); }
   uint64_t counter(hw::Counter c) override { return port_->counter(c); }

@@ -20,6 +20,9 @@ T* allocate(const char* what, size_t bytes, unsigned socket, unsigned align = RT
   return static_cast<T*>(rte_zmalloc_socket(what, bytes, align, static_cast<int>(socket)));
 }
 
+/// Interrupts for a quarter of the ring; adaptive between three quarters and one.
+SendPolicy send_policy(SendMode mode, uint32_t size) { return {mode, size / 4, size - size / 4, size / 4}; }
+
 void free_bufs(rte_mbuf** bufs, uint32_t n) {
   for (uint32_t i = 0; bufs && i < n; ++i) {
     if (bufs[i]) rte_pktmbuf_free_seg(bufs[i]);
@@ -85,10 +88,12 @@ int tx_queue_setup(rte_eth_dev* dev, uint16_t index, uint16_t nb_desc, unsigned 
     q->bufs = allocate<rte_mbuf*>("awing_txb", nb_desc * sizeof(rte_mbuf*), socket);
     q->zeros = allocate<uint8_t>("awing_pad", hw::kMinFrame, socket);
     if (!q->descs || !q->cpls || !q->bufs || !q->zeros) return -ENOMEM;
+    q->policy = send_policy(adapter.tx_mode, q->size);
   } else {
     const uint32_t bytes =
         adapter.tx_stream ? adapter.tx_stream : std::max(kLeastTxStream, std::bit_ceil(uint32_t{nb_desc} * 128));
     q->mask = bytes - 1;
+    q->policy = send_policy(adapter.tx_mode, bytes);
     q->stream = allocate<uint8_t>("awing_tx_stream", bytes, socket, 4096);
     if (!q->stream) return -ENOMEM;
   }
@@ -140,7 +145,7 @@ int rx_queue_fill(RxQueue& q) {
 }
 
 void rx_queue_reset(RxQueue& q) {
-  q.consumed = q.told = q.seen = q.posted = q.polled = 0;
+  q.consumed = q.told = q.seen = q.posted = q.polled = q.taken = 0;
   if (q.bufs) free_bufs(q.bufs, q.size);
   rte_pktmbuf_free(q.head);
   q.head = q.tail = nullptr;
@@ -154,7 +159,8 @@ void rx_queue_reset(RxQueue& q) {
 }
 
 void tx_queue_reset(TxQueue& q) {
-  q.produced = q.seen = q.done = q.polled = 0;
+  q.produced = q.fetched = q.seen = q.done = q.polled = 0;
+  q.policy.reset();
   if (q.bufs) free_bufs(q.bufs, q.size);
   if (q.cpls) std::memset(q.cpls, 0, q.size * sizeof *q.cpls);
 }

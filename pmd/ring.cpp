@@ -26,7 +26,8 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     return 0;
   q.adapter->device->poll(q.polled, 0);
   q.polled = 0;
-  tx_reap(q);
+  const bool deferred = q.policy.mode() == SendMode::kDeferred;
+  if (deferred || q.policy.look(tx_interrupted(q))) tx_reap(q);
   const uint32_t before = q.produced;
   uint16_t i = 0;
   for (; i < n; ++i) {
@@ -71,6 +72,8 @@ uint16_t tx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     q.count.bytes += pkt_len;
   }
   if (q.produced != before) q.adapter->device->tx_doorbell(q.produced);
+  if (!deferred) [[unlikely]]
+    tx_arm(q, q.produced - q.done, q.done);
   q.polled += i;
   return i;
 }
@@ -112,6 +115,7 @@ uint16_t rx_burst_ring(void* queue, rte_mbuf** pkts, uint16_t n) {
     }
     q.tail = m;
     if (!(flags & hw::kRxEndOfPacket)) continue;
+    ++q.taken;
     m = q.head;
     q.head = q.tail = nullptr;
     if (m->nb_segs > 1 && !q.scatter) {

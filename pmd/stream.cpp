@@ -52,7 +52,10 @@ uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     return 0;
   q.adapter->device->poll(q.polled, 0);
   q.polled = 0;
-  const uint32_t used = q.produced - __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
+  const bool deferred = q.policy.mode() == SendMode::kDeferred;
+  if (deferred || q.policy.look(tx_interrupted(q)))
+    q.fetched = __atomic_load_n(&q.status->tx_fetched, __ATOMIC_ACQUIRE);
+  const uint32_t used = q.produced - q.fetched;
   uint32_t room = q.mask + 1 - used, at = q.produced;
   uint64_t bytes = 0;
   uint16_t i = 0, bad = 0;
@@ -81,8 +84,10 @@ uint16_t tx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     at += size;
     room -= size;
   }
-  if (i == 0) return 0;
   if (at != q.produced) q.adapter->device->tx_doorbell(q.produced = at);
+  if (!deferred) [[unlikely]]
+    tx_arm(q, q.produced - q.fetched, q.fetched);
+  if (i == 0) return 0;
   q.count.packets += i - bad;
   q.count.bytes += bytes;
   q.polled += i;
@@ -155,8 +160,8 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
       if ((count /= 2) == 0) return 0;
     }
   uint64_t bytes = 0;
-  uint16_t got = 0;
-  for (uint16_t i = 0; i < count; ++i) {
+  uint16_t got = 0, frames = 0;
+  for (; frames < count; ++frames) {
     const hw::RxRecord head = *reinterpret_cast<const hw::RxRecord*>(q.stream + (at & q.mask));
     const uint32_t from = at + static_cast<uint32_t>(sizeof head);
     rte_mbuf* m = pkts[got];
@@ -191,6 +196,7 @@ uint16_t rx_burst(void* queue, rte_mbuf** pkts, uint16_t n) {
     ++got;
   }
   for (uint16_t i = got; i < count; ++i) rte_mbuf_raw_free(pkts[i]);
+  q.taken += frames;
   q.consumed = at;
   q.count.packets += got;
   q.count.bytes += bytes;

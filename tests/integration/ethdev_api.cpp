@@ -42,6 +42,9 @@ class FakeDevice final : public awing::pmd::Device {
   void tx_doorbell(uint32_t) override {}
   void rx_doorbell(uint32_t) override {}
   void poll(uint32_t, uint32_t) override {}
+  void set_interrupt(std::function<void(uint32_t)>) override {}
+  void interrupted() override {}
+  uint64_t drive() override { return 0; }
   bool link_up() const override { return false; }
   uint64_t bus_address(const void*) const override { return 0; }
   uint64_t counter(awing::hw::Counter) override { return 0; }

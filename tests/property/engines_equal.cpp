@@ -40,8 +40,9 @@ bool equal(const Case& c, const Outcome& ref, const Outcome& fast, bool traced =
       std::printf("register read %zu: reference %08x, fast %08x\n", i, ref.reads[i], fast.reads[i]);
       break;
     }
-  if (ref.reads != fast.reads || ref.payload_hash != fast.payload_hash || ref.received != fast.received) {
-    std::printf("case %s\nregister values, frames or octets received differ\n", c.describe().c_str());
+  if (ref.reads != fast.reads || ref.payload_hash != fast.payload_hash || ref.received != fast.received ||
+      ref.interrupts != fast.interrupts) {
+    std::printf("case %s\nregister values, frames, octets or interrupts received differ\n", c.describe().c_str());
     return false;
   }
   return true;
@@ -52,16 +53,30 @@ bool equal(const Case& c, const Outcome& ref, const Outcome& fast, bool traced =
 int main(int argc, char** argv) {
   const uint64_t cases = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   const uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  uint64_t failed = 0, events = 0, frames = 0;
+  uint64_t failed = 0, events = 0, frames = 0, interrupts[2] = {};
   for (uint64_t seed = first; seed < first + cases && failed < 5; ++seed) {
     const Case c(seed);
     const Outcome ref = run_case(c, Engine::kReference);
     const Outcome fast = run_case(c, Engine::kFast);
     const Outcome blind = run_case(c, Engine::kFast, false);
     if (!equal(c, ref, fast) || !equal(c, ref, blind, false)) ++failed;
-    for (size_t i = 0; i < 2; ++i) events += ref.events[i].size(), frames += ref.received[i];
+    for (size_t i = 0; i < 2; ++i) {
+      events += ref.events[i].size(), frames += ref.received[i];
+      for (uint32_t k = 0; k < kCauses; ++k) {
+        interrupts[k] += ref.interrupts[i][k];
+        if (ref.interrupts[i][k] == ref.counters[i][k == kCauseReceive ? kRxInterrupts : kTxInterrupts]) continue;
+        std::printf("case %s\ncard %zu: the host was told of other interrupts than were counted\n",
+                    c.describe().c_str(), i);
+        ++failed;
+      }
+    }
   }
-  std::printf("%" PRIu64 " cases, %" PRIu64 " events, %" PRIu64 " frames received: %" PRIu64 " differ\n", cases, events,
-              frames, failed);
+  std::printf("%" PRIu64 " cases, %" PRIu64 " events, %" PRIu64 " frames received, %" PRIu64 " receive and %" PRIu64
+              " send interrupts: %" PRIu64 " differ\n",
+              cases, events, frames, interrupts[kCauseReceive], interrupts[kCauseSend], failed);
+  if (cases >= 100 && (interrupts[kCauseReceive] < cases || interrupts[kCauseSend] < cases)) {
+    std::printf("so few interrupts prove nothing\n");
+    return 1;
+  }
   return failed ? 1 : 0;
 }

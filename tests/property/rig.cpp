@@ -54,6 +54,7 @@ struct Host {
   uint32_t produced = 0, consumed = 0, posted_rx = 0;
   uint32_t tx_done = 0, tx_cpl_seen = 0, rx_cpl_seen = 0;
   uint32_t control = 0;
+  uint32_t taken = 0;  // frames taken
   Outcome* out = nullptr;
   int id = 0;
 
@@ -197,7 +198,9 @@ struct Host {
         hash_into(hash, reinterpret_cast<const uint8_t*>(&cpl), sizeof cpl);
         hash_into(hash, rxbuf + size_t{slot} * c->rx_buffer, cpl.len);
         out->received_bytes[static_cast<size_t>(id)] += cpl.len;
-        if (cpl.flags & kRxEndOfPacket) ++out->received[static_cast<size_t>(id)];
+        if (!(cpl.flags & kRxEndOfPacket)) continue;
+        ++out->received[static_cast<size_t>(id)];
+        ++taken;
       }
       if (n) post_rx(t, n);
       return;
@@ -216,11 +219,37 @@ struct Host {
       }
       consumed += size;
       ++out->received[static_cast<size_t>(id)];
+      ++taken;
       out->received_bytes[static_cast<size_t>(id)] += head.len;
       any = true;
     }
     if (any) card->post_write(t, kRxConsumer, consumed);
   }
+
+  /// A host that acknowledges, arms and masks, now and then with values that make no sense.
+  void interrupts(Ps t, Rng& rng) {
+    const bool receive = rng.chance(50);
+    const auto write = [&](uint32_t rx, uint32_t tx, uint32_t value) { card->post_write(t, receive ? rx : tx, value); };
+    switch (rng.below(8)) {
+      case 0:
+        write(kIntrRxEnable, kIntrTxEnable, static_cast<uint32_t>(rng.raw()) & 1);
+        break;
+      case 1:
+        write(kIntrRxCount, kIntrTxCount,
+              static_cast<uint32_t>(receive || ring ? rng.below(40) : rng.below(stream_count)));
+        break;
+      case 2:
+        write(kIntrRxTimeout, kIntrTxTimeout, rng.pick({0u, 1u, 2u, 100u, 3000u, 100'000u, 0xFFFFFFFFu}));
+        break;
+      case 3:
+        write(kIntrRxSeen, kIntrTxSeen, static_cast<uint32_t>(rng.raw()) >> rng.below(32));
+        break;
+      default:
+        write(kIntrRxSeen, kIntrTxSeen, receive ? taken : ring ? tx_done : status->tx_fetched);
+        write(kIntrRxEnable, kIntrTxEnable, 1);
+    }
+  }
+  static constexpr uint32_t stream_count = 20'000;
 
   void change_line(Ps t, Rng& rng) {
     switch (rng.below(7)) {
@@ -310,6 +339,7 @@ Case::Case(uint64_t s) : seed(s) {
   bad_records = rng.chance(8);
   rx_min_burst = static_cast<uint32_t>(rng.pick({16u, 512u, 2048u, 8192u}));
   rx_flush = static_cast<uint32_t>(rng.pick({0u, 16u, 256u, 2000u}));
+  interrupts = rng.chance(60);
 }
 
 std::string Case::describe() const {
@@ -317,7 +347,7 @@ std::string Case::describe() const {
   s << "seed " << seed << (loop ? " loop" : " cable") << " delay " << delay << " steps " << steps << " max_len "
     << max_len << " burst " << burst << " min " << rx_min_burst << " flush " << rx_flush
     << (line_changes ? " changes" : "") << (launches ? " launches" : "") << (reads ? " reads" : "")
-    << (slow_reader ? " slow" : "") << (bad_records ? " bad" : "");
+    << (slow_reader ? " slow" : "") << (bad_records ? " bad" : "") << (interrupts ? " interrupts" : "");
   for (const CardConfig& k : card)
     s << " | " << (k.ring_mode ? "ring" : "stream") << " w" << k.bus.width << " p" << k.bus.period_num << "/"
       << k.bus.period_den << " D" << k.bus.decode << " W" << k.bus.target_wait << " I" << k.bus.idle << " mmrbc "
@@ -347,6 +377,9 @@ Outcome run_case(const Case& c, Engine engine, bool traced) {
     hosts[at].c = &c;
     hosts[at].out = &out;
     hosts[at].id = i;
+    cards[at]->set_interrupt([&out, at](uint32_t rising) {
+      for (uint32_t c = 0; c < kCauses; ++c) out.interrupts[at][c] += rising >> c & 1;
+    });
     hosts[at].init(0);
   }
   const auto advance = [&](Ps until) {
@@ -370,12 +403,16 @@ Outcome run_case(const Case& c, Engine engine, bool traced) {
       if (rng.chance(80)) h.send(now, rng, static_cast<int>(rng.below(static_cast<uint64_t>(c.burst) + 1)));
       if (rng.chance(c.slow_reader ? 5 : 80)) h.receive(now);
       if (c.line_changes && rng.chance(10)) h.change_line(now, rng);
+      if (c.interrupts && rng.chance(60)) h.interrupts(now, rng);
       if (c.reads && rng.chance(20)) {
         const uint32_t regs[] = {kStatus,
                                  kPhcLo,
                                  kPhcHi,
                                  kTxStampLo,
                                  kTxStampCount,
+                                 kIntrLines,
+                                 kIntrRxTold,
+                                 kIntrTxTold,
                                  kCounterBase + 8 * kTxFrames,
                                  kCounterBase + 8 * kRxFrames,
                                  kCounterBase + 8 * kTxBytes};

@@ -31,7 +31,7 @@ struct Case {
   int max_len;  ///< longest frame offered
   int burst;    ///< frames per step at most
   uint32_t stream_bytes, descriptors, rx_buffer;
-  bool line_changes, launches, reads, slow_reader, bad_records;
+  bool line_changes, launches, reads, slow_reader, bad_records, interrupts;
   uint32_t rx_min_burst, rx_flush;
   std::string describe() const;
 };
@@ -43,6 +43,7 @@ struct Outcome {
   std::vector<uint32_t> reads;  ///< values of register reads, in order
   std::array<uint64_t, 2> offered{}, received{}, received_bytes{};
   std::array<uint64_t, 2> payload_hash{};
+  std::array<std::array<uint64_t, kCauses>, 2> interrupts{};  ///< what the host was told: rises of each line
 };
 
 /// Runs the case on one engine. Without a trace the fast engine takes shorter ways, which must lead to the same place.

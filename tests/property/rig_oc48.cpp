@@ -178,6 +178,29 @@ struct Host {
     if (n) post_rx(t, n);
   }
 
+  /// A host that acknowledges, arms and masks, now and then with values that make no sense.
+  void interrupts(Ps t, Rng& rng) {
+    const bool receive = rng.chance(50);
+    const auto write = [&](uint32_t rx, uint32_t tx, uint32_t value) { card->post_write(t, receive ? rx : tx, value); };
+    switch (rng.below(8)) {
+      case 0:
+        write(kIntrRxEnable, kIntrTxEnable, rng.below32(2));
+        break;
+      case 1:
+        write(kIntrRxCount, kIntrTxCount, rng.below32(40));
+        break;
+      case 2:
+        write(kIntrRxTimeout, kIntrTxTimeout, rng.pick({0u, 1u, 2u, 100u, 3000u, 100'000u, 0xFFFFFFFFu}));
+        break;
+      case 3:
+        write(kIntrRxSeen, kIntrTxSeen, static_cast<uint32_t>(rng.raw()) >> rng.below(32));
+        break;
+      default:
+        write(kIntrRxSeen, kIntrTxSeen, receive ? static_cast<uint32_t>(out->received[id]) : tx_done);
+        write(kIntrRxEnable, kIntrTxEnable, 1);
+    }
+  }
+
   void change_line(Ps t, Rng& rng) {
     switch (rng.below(13)) {
       case 0:
@@ -275,6 +298,7 @@ Oc48Case::Oc48Case(uint64_t s) : seed(s) {
   slow_reader = rng.chance(30);
   bad_records = rng.chance(8);
   early = rng.chance(15);
+  interrupts = rng.chance(60);
   paths = rng.chance(30);
   for (SonetPathConfig& p : path) {
     p.seed = rng.raw();
@@ -292,7 +316,8 @@ std::string Oc48Case::describe() const {
   s << "seed " << seed << (loop ? " loop" : " cable") << " delay " << delay << " start " << start << " steps " << steps
     << " max_len " << max_len << " burst " << burst << " escapes " << escapes << " buffer " << rx_buffer
     << (line_changes ? " changes" : "") << (reads ? " reads" : "") << (slow_reader ? " slow" : "")
-    << (bad_records ? " bad" : "") << (early ? " early" : "") << (paths ? " paths" : "");
+    << (bad_records ? " bad" : "") << (early ? " early" : "") << (paths ? " paths" : "")
+    << (interrupts ? " interrupts" : "");
   for (const CardConfig& k : card)
     s << " | w" << k.bus.width << " p" << k.bus.period_num << "/" << k.bus.period_den << " D" << k.bus.decode << " W"
       << k.bus.target_wait << " R" << k.bus.read_wait << " w" << k.bus.word_wait << " I" << k.bus.idle << " burst "
@@ -332,6 +357,9 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
     hosts[i].c = &c;
     hosts[i].out = &out;
     hosts[i].id = i;
+    cards[i]->set_interrupt([&out, i](uint32_t rising) {
+      for (uint32_t cause = 0; cause < kCauses; ++cause) out.interrupts[i][cause] += rising >> cause & 1;
+    });
     hosts[i].init(now);
   }
   const auto advance = [&](Ps until) {
@@ -358,12 +386,16 @@ Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced) {
       if (rng.chance(80)) h.send(now, rng, rng.below32(static_cast<uint64_t>(c.burst) + 1));
       if (rng.chance(c.slow_reader ? 5 : 80)) h.receive(now);
       if (c.line_changes && rng.chance(10)) h.change_line(now, rng);
+      if (c.interrupts && rng.chance(60)) h.interrupts(now, rng);
       if (c.reads && rng.chance(20)) {
         const uint32_t regs[] = {kStatus,
                                  kPhcLo,
                                  kPhcHi,
                                  kTxStampLo,
                                  kTxStampCount,
+                                 kIntrLines,
+                                 kIntrRxTold,
+                                 kIntrTxTold,
                                  kSonetAlarms,
                                  kSonetSeen,
                                  kCounterBase + 8 * kReiP,

@@ -29,7 +29,7 @@ struct Oc48Case {
   int burst;    ///< frames per step at most
   int escapes;  ///< per cent of octets that are flags and escapes
   uint32_t descriptors, rx_buffer, segments;
-  bool line_changes, reads, slow_reader, bad_records;
+  bool line_changes, reads, slow_reader, bad_records, interrupts;
   bool early;                           ///< traffic before the line is up
   std::array<SonetPathConfig, 2> path;  ///< of what each card sends
   bool paths;
@@ -42,7 +42,8 @@ struct Oc48Outcome {
   std::array<std::array<uint64_t, kCountersOc48>, 2> counters{};
   std::vector<uint32_t> reads;  ///< values of register reads, in order
   std::array<uint64_t, 2> offered{}, received{}, received_bytes{};
-  std::array<uint64_t, 2> hash{};  ///< over completions and received octets
+  std::array<uint64_t, 2> hash{};                             ///< over completions and received octets
+  std::array<std::array<uint64_t, kCauses>, 2> interrupts{};  ///< what the host was told: rises of each line
 };
 
 Oc48Outcome run_case(const Oc48Case& c, Engine engine, bool traced = true);

@@ -78,6 +78,7 @@ struct HostProfile {
   Ps tx_packet = 12'000;       ///< posting one packet
   Ps rx_packet = 15'000;       ///< reaping one packet
   Ps register_write = 20'000;  ///< the processor's side of a posted write
+  Ps interrupt = 2'000'000;    ///< an interrupt: entry, service, exit
 };
 
 struct PortConfig {

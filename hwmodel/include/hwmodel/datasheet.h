@@ -21,10 +21,11 @@ enum class Access : uint8_t {
 
 /// Block types; every block begins with TYPE, VERSION, NEXT.
 enum BlockType : uint32_t {
-  kBlockControl = 0x4C525443,   ///< "CTRL"
-  kBlockDma = 0x20414D44,       ///< "DMA "
-  kBlockClock = 0x4B434C43,     ///< "CLCK"
-  kBlockCounters = 0x53544E43,  ///< "CNTS"
+  kBlockControl = 0x4C525443,    ///< "CTRL"
+  kBlockDma = 0x20414D44,        ///< "DMA "
+  kBlockClock = 0x4B434C43,      ///< "CLCK"
+  kBlockInterrupt = 0x52544E49,  ///< "INTR"
+  kBlockCounters = 0x53544E43,   ///< "CNTS"
 };
 
 constexpr uint64_t kDeviceIdAwing = 0x47303147'4E495741;  ///< "AWING10G" in memory order
@@ -67,7 +68,7 @@ constexpr uint32_t kBarBytes = 0x1000;
   X(kRxFlush, 0x25C, kRw, 256, "stream: bus clocks after which less than kRxMinBurst is moved all the same")        \
   X(kClockType, 0x400, kRo, kBlockClock, "block type \"CLCK\"")                                                     \
   X(kClockVersion, 0x404, kRo, 1, "block version")                                                                  \
-  X(kClockNext, 0x408, kRo, 0x800, "offset of the next block")                                                      \
+  X(kClockNext, 0x408, kRo, 0x600, "offset of the next block")                                                      \
   X(kPhcLo, 0x410, kRo, 0, "PHC now, fraction of a second in 2^-32 s (read high, low, high until high agrees)")     \
   X(kPhcHi, 0x414, kRo, 0, "PHC now, seconds")                                                                      \
   X(kPhcValueLo, 0x418, kRw, 0, "operand of the PHC commands, 32.32 seconds, low half")                             \
@@ -76,6 +77,20 @@ constexpr uint32_t kBarBytes = 0x1000;
   X(kTxStampLo, 0x424, kRo, 0, "stamp of the last sent frame that asked for it (kTxLatchStamp), 2^-32 s")           \
   X(kTxStampHi, 0x428, kRo, 0, "seconds")                                                                           \
   X(kTxStampCount, 0x42C, kRo, 0, "how many stamps were latched since reset, modulo 2^32")                          \
+  X(kIntrType, 0x600, kRo, kBlockInterrupt, "block type \"INTR\"")                                                  \
+  X(kIntrVersion, 0x604, kRo, 1, "block version")                                                                   \
+  X(kIntrNext, 0x608, kRo, 0x800, "offset of the next block")                                                       \
+  X(kIntrLines, 0x60C, kRo, 0, "lines that are asserted: bit 0 receive, bit 1 send")                                \
+  X(kIntrRxEnable, 0x610, kRw, 0, "receive: bit 0 lets the line rise")                                              \
+  X(kIntrRxCount, 0x614, kRw, 1, "receive: frames unseen by the host that raise the line; 0 counts as 1")           \
+  X(kIntrRxTimeout, 0x618, kRw, 0, "receive: bus clocks after which a single unseen frame raises it")               \
+  X(kIntrRxSeen, 0x61C, kRw, 0, "receive: frames the host has taken since reset, modulo 2^32")                      \
+  X(kIntrRxTold, 0x620, kRo, 0, "receive: frames the host was told of since reset, modulo 2^32")                    \
+  X(kIntrTxEnable, 0x630, kRw, 0, "send: bit 0 lets the line rise")                                                 \
+  X(kIntrTxCount, 0x634, kRw, 1, "send: units of kTxProducer done and unseen that raise the line; 0 counts as 1")   \
+  X(kIntrTxTimeout, 0x638, kRw, 0, "send: bus clocks after which fewer raise it")                                   \
+  X(kIntrTxSeen, 0x63C, kRw, 0, "send: units of kTxProducer the host knows to be done, modulo 2^32")                \
+  X(kIntrTxTold, 0x640, kRo, 0, "send: units of kTxProducer the host was told are done, modulo 2^32")               \
   X(kCountersType, 0x800, kRo, kBlockCounters, "block type \"CNTS\"")                                               \
   X(kCountersVersion, 0x804, kRo, 1, "block version")                                                               \
   X(kCountersNext, 0x808, kRo, 0, "no further block")
@@ -122,6 +137,9 @@ enum Command : uint32_t {
   kCmdPhcAdd = 1u << 2,  ///< PHC += kPhcValue (two's complement), likewise
 };
 
+/// A cause of interrupts; each has a line of its own: bit 1 << Cause of kIntrLines.
+enum Cause : uint32_t { kCauseReceive, kCauseSend, kCauses };
+
 // X(NAME, xstats-style name, meaning). Every frame ends in exactly one of the counters of its direction that are
 // marked "ends". Octets count from destination address to end of payload, without FCS.
 #define AWING_COUNTERS(X)                                                                                       \
@@ -148,7 +166,9 @@ enum Command : uint32_t {
   X(kWrWaitClocks, "bus_write_wait_clocks", "bus clocks a write waited for its grant")                          \
   X(kStallTxFifo, "tx_stall_fifo_clocks", "bus clocks with data posted but no room in the send FIFO")           \
   X(kStallSplits, "tx_stall_splits_clocks", "bus clocks with data posted but all splits outstanding")           \
-  X(kStallRxHost, "rx_stall_host_clocks", "bus clocks with data waiting but no room in host memory")
+  X(kStallRxHost, "rx_stall_host_clocks", "bus clocks with data waiting but no room in host memory")            \
+  X(kRxInterrupts, "rx_interrupts", "times the receive interrupt line rose")                                    \
+  X(kTxInterrupts, "tx_interrupts", "times the send interrupt line rose")
 
 enum Counter : uint32_t {
 #define X(id, name, meaning) id,

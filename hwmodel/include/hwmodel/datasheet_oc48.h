@@ -15,17 +15,17 @@ constexpr uint32_t kMaxFrameOc48 = 65'284;   ///< octets without FCS: header and
 constexpr uint32_t kMaxBufferOc48 = 65'535;  ///< octets of a buffer: a length has 16 bits
 
 // X(NAME, offset, access, reset value, meaning): the registers that the awing card has not. All others are as there,
-// but kDeviceId, kClockNext (0x500) and kMaxFrame (octets with FCS, reset 65,288).
+// but kDeviceId, kIntrNext (0x700) and kMaxFrame (octets with FCS, reset 65,288).
 #define OC48_REGISTERS(X)                                                                                       \
-  X(kSonetType, 0x500, kRo, kBlockSonet, "block type \"SONT\"")                                                 \
-  X(kSonetVersion, 0x504, kRo, 1, "block version")                                                              \
-  X(kSonetNext, 0x508, kRo, 0x800, "offset of the next block")                                                  \
-  X(kSonetFormat, 0x510, kRo, 0, "how the line is set, see SonetFormat; a strap of the card, not for software") \
-  X(kSonetTxC2, 0x514, kRw, 0x8D, "path signal label to send, bits 7:0")                                        \
-  X(kSonetRxC2, 0x518, kRw, 0x8D, "path signal label to expect, bits 7:0; another stands as PLM-P")             \
-  X(kSonetInsert, 0x51C, kRw, 0, "what to send on purpose, see SonetInsert")                                    \
-  X(kSonetAlarms, 0x520, kRo, 0, "what stands now, see SonetAlarm")                                             \
-  X(kSonetSeen, 0x524, kW1c, 0, "what stood at any time since it was cleared; write ones to clear")
+  X(kSonetType, 0x700, kRo, kBlockSonet, "block type \"SONT\"")                                                 \
+  X(kSonetVersion, 0x704, kRo, 1, "block version")                                                              \
+  X(kSonetNext, 0x708, kRo, 0x800, "offset of the next block")                                                  \
+  X(kSonetFormat, 0x710, kRo, 0, "how the line is set, see SonetFormat; a strap of the card, not for software") \
+  X(kSonetTxC2, 0x714, kRw, 0x8D, "path signal label to send, bits 7:0")                                        \
+  X(kSonetRxC2, 0x718, kRw, 0x8D, "path signal label to expect, bits 7:0; another stands as PLM-P")             \
+  X(kSonetInsert, 0x71C, kRw, 0, "what to send on purpose, see SonetInsert")                                    \
+  X(kSonetAlarms, 0x720, kRo, 0, "what stands now, see SonetAlarm")                                             \
+  X(kSonetSeen, 0x724, kW1c, 0, "what stood at any time since it was cleared; write ones to clear")
 
 enum SonetReg : uint32_t {
 #define X(name, offset, access, reset, meaning) name = offset,
@@ -62,7 +62,7 @@ enum Oc48Control : uint32_t {
 // Counters behind those of the awing card (whose kRxUndersize counts frames shorter than header and FCS here).
 #define OC48_COUNTERS(X)                                                                          \
   X(kRxBadHeader, "rx_bad_header", "ends: control field not 03, or EA bits of the address wrong") \
-  X(kRxLineDown, "rx_line_down_drops", "ends: came while LOS, OOF, LOF or AIS-P stood")                \
+  X(kRxLineDown, "rx_line_down_drops", "ends: came while LOS, OOF, LOF or AIS-P stood")           \
   X(kBusRetries, "bus_retries", "reads that the bridge answered with Retry")                      \
   X(kB1Errors, "sonet_b1_errors", "BIP-8 violations of the section")                              \
   X(kB2Errors, "sonet_b2_errors", "BIP-384 violations of the line")                               \

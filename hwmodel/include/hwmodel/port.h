@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
@@ -43,6 +44,16 @@ class Port {
   /// Lets model time pass: clock=tsc up to the time-stamp counter, clock=virtual by the cost of one poll plus
   /// that of `sent` and `received` packets. Returns at once when another thread is advancing the domain.
   void poll(uint32_t sent, uint32_t received);
+
+  /// What is called when interrupt lines rise (1 << Cause each). It is called by whichever thread advances the domain,
+  /// with the domain locked: it must be short and call nothing of a port.
+  void set_interrupt(std::function<void(uint32_t rising)> interrupt);
+  /// clock=virtual: the host spends the time its profile gives for an interrupt.
+  void interrupted();
+  /// poll(0, 0) for somebody who sleeps, clock=tsc. Returns after how many picoseconds it wants to be called again:
+  /// soon while cards do something, ever later while they do nothing, up to a millisecond, and in time for a line that
+  /// is to rise.
+  Ps drive();
 
   /// Model time reached, ps.
   Ps now() const;

@@ -141,12 +141,13 @@ TEST_CASE("a profile file gives costs in nanoseconds") {
   PortConfig config;
   const std::string file =
       file_with(R"({"source": "measured on a bench", "poll_ns": 40, "tx_packet_ns": 11, "rx_packet_ns": 12,
-                    "register_write_ns": 13})");
+                    "register_write_ns": 13, "interrupt_ns": 14})");
   REQUIRE(set(config, "profile", file));
   CHECK(config.profile.poll == 40'000);
   CHECK(config.profile.tx_packet == 11'000);
   CHECK(config.profile.rx_packet == 12'000);
   CHECK(config.profile.register_write == 13'000);
+  CHECK(config.profile.interrupt == 14'000);
   for (const char* bad : {"", "[]", "{", R"({"poll_ns": -1})", R"({"poll_ns": 1.5})", R"({"poll_ns": "1"})",
                           R"({"poll_ns": 0})", R"({"polls": 1})", R"({"poll_ns": 1e30})"}) {
     INFO(bad);

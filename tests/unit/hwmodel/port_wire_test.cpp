@@ -134,6 +134,6 @@ TEST_CASE("what the host did before its clock slipped still happens in order, an
     CHECK(card.port->link_up());
     CHECK(card.port->counter(kTxFrames) == 10);
     CHECK(card.port->counter(kRxFifoDrops) + card.port->counter(kRxFrames) == 10);
-    CHECK(card.port->lag() > kPsPerSec / 10);  // and it is told: 20 polls move it by 40 ms at most
+    CHECK(card.port->lag() > 100 * kPsPerMs);  // and it is told: 40 us of a 2.5 GHz counter are so much
   }
 }

@@ -81,7 +81,7 @@ void write(const std::vector<Event>& events) {
 
 }  // namespace
 
-TEST_CASE("a dump shows who has the bus, the FIFO levels, frames and register writes") {
+TEST_CASE("a dump shows who has the bus, the FIFO levels, frames, register writes and interrupts") {
   write({{7'500, Block::kBus, EventType::kBusGrant, static_cast<uint16_t>(BusUse::kReadStream), 4096,
           uint64_t{96} << 32 | 32},
          {15'000, Block::kBus, EventType::kBusEnd, static_cast<uint16_t>(BusUse::kReadStream), 4096,
@@ -95,7 +95,10 @@ TEST_CASE("a dump shows who has the bus, the FIFO levels, frames and register wr
          {73'600, Block::kTx, EventType::kTxEnd, 0, 60, 0},
          {80'000, Block::kRx, EventType::kRxAdmit, 0, 1514, 1552},
          {90'000, Block::kRx, EventType::kRxStart, 0, 60, 97},
-         {95'000, Block::kRx, EventType::kRxDrop, 3, 60, 1552}});
+         {95'000, Block::kRx, EventType::kRxDrop, 3, 60, 1552},
+         {97'500, Block::kRegs, EventType::kInterrupt, 1, 0, 5},
+         {105'000, Block::kRegs, EventType::kInterrupt, 3, 1, 5},
+         {112'500, Block::kRegs, EventType::kInterrupt, 2, 3, 5}});
   Dump dump(kFile);
   using Changes = std::vector<Change>;
   CHECK(dump.timescale == "1ps");
@@ -112,6 +115,8 @@ TEST_CASE("a dump shows who has the bus, the FIFO levels, frames and register wr
   CHECK(dump.changes["reg_offset"] == Changes{{0, "0"}, {22'500, binary(0x110)}});
   CHECK(dump.changes["reg_value"] == Changes{{0, "0"}, {22'500, "11"}});
   CHECK(dump.changes["reg_writes"] == Changes{{0, "0"}, {22'500, "1"}});
+  CHECK(dump.changes["rx_interrupt"] == Changes{{0, "0"}, {97'500, "1"}, {112'500, "0"}});
+  CHECK(dump.changes["tx_interrupt"] == Changes{{0, "0"}, {105'000, "1"}});
   CHECK(dump.changes["tx_done"] == Changes{{0, "0"}, {15'000, "111"}});
 }
 
