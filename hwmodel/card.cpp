@@ -4,8 +4,36 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <vector>
+
+#include "sonet.h"
 
 namespace awing::hw {
+
+namespace {
+/// The map of the awing card with what differs and what is added.
+const std::vector<RegInfo>& oc48_registers() {
+  static const std::vector<RegInfo> all = [] {
+    std::vector<RegInfo> map(std::begin(kRegisters), std::end(kRegisters));
+    for (RegInfo& info : map) {
+      if (info.offset == kDeviceIdLo) info.reset = static_cast<uint32_t>(kDeviceIdOc48);
+      if (info.offset == kDeviceIdHi) info.reset = static_cast<uint32_t>(kDeviceIdOc48 >> 32);
+      if (info.offset == kIntrNext) info.reset = kSonetType;
+      if (info.offset == kMaxFrame) info.reset = kMaxFrameOc48 + 4;
+    }
+#define X(name, offset, access, reset, meaning) map.push_back({#name, offset, Access::access, reset, meaning});
+    OC48_REGISTERS(X)
+#undef X
+    return map;
+  }();
+  return all;
+}
+}  // namespace
+
+std::span<const RegInfo> registers(CardKind kind) {
+  if (kind == CardKind::kOc48) return oc48_registers();
+  return kRegisters;
+}
 
 Clock quantum_clock(int32_t ppm) {
   uint64_t num = uint64_t{3200} * 1'000'000, den = static_cast<uint64_t>(1'000'000 + ppm);
@@ -44,12 +72,13 @@ bool valid_tx(uint32_t len, uint16_t flags, uint16_t stamp_offset, uint16_t csum
 Card::Card(const CardConfig& config, Link& tx, Link& rx, Ps start)
     : config_(config),
       bus_clock_(config.bus.period_num, config.bus.period_den),
-      quantum_(quantum_clock(config.ppm)),
+      quantum_(config.kind == CardKind::kOc48 ? sonet::quantum_clock(config.ppm) : quantum_clock(config.ppm)),
       timing_(config.bus),
       tx_link_(tx),
       rx_link_(rx),
-      ran_until_(start) {
-  for (const RegInfo& info : kRegisters) regs_[info.offset / 4] = info.reset;
+      ran_until_(start),
+      map_(registers(config.kind)) {
+  for (const RegInfo& info : map_) regs_[info.offset / 4] = info.reset;
   const uint64_t khz = config.bus.period_den * 1'000'000'000 / config.bus.period_num;
   regs_[kBusInfo / 4] = config.bus.width | static_cast<uint32_t>(khz << 8);
 }
@@ -80,7 +109,7 @@ bool Card::is_address(uint32_t r) {
 
 bool Card::store(uint32_t r, uint32_t value) {
   if (r % 4 != 0 || r >= kBarBytes) return false;
-  for (const RegInfo& info : kRegisters) {
+  for (const RegInfo& info : map_) {
     if (info.offset != r) continue;
     if (info.access == Access::kRo) return false;
     if (info.access == Access::kRw) regs_[r / 4] = value;
@@ -128,7 +157,8 @@ void Card::change_lines(int64_t e) {
 
 uint32_t Card::load(uint32_t r) const {
   if (r % 4 != 0 || r >= kBarBytes) return 0xFFFFFFFF;
-  if (r >= kCounterBase && r < kCounterBase + 8 * kCounters) {
+  if (r >= kCounterBase &&
+      r < kCounterBase + 8 * (config_.kind == CardKind::kOc48 ? kCountersOc48 : uint32_t{kCounters})) {
     const uint64_t v = counters_[(r - kCounterBase) / 8];
     return static_cast<uint32_t>(r % 8 == 0 ? v : v >> 32);
   }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both engines of the awing card share: its registers, its clocks, and how the host reaches it.
+// What all engines of both cards share: registers, clocks, and how the host reaches them.
 #pragma once
 
 #include <array>
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <span>
 
 #include "hwmodel/config.h"
 #include "hwmodel/datasheet.h"
+#include "hwmodel/datasheet_oc48.h"
 #include "hwmodel/events.h"
 #include "hwmodel/link.h"
 #include "hwmodel/time.h"
@@ -37,9 +39,10 @@ Clock quantum_clock(int32_t ppm);
 
 /// PHC arithmetic: seconds in 64.64 fixed point, advanced by increment() each quantum. Truncated to 32.32 in stamps.
 namespace phc {
-constexpr uint64_t kNominal = 59'029'581'036;  ///< 3.2 ns in 2^-64 s, rounded: 2^64 * 3.2e-9 = 59029581035.87
-constexpr uint64_t increment(int32_t trim) {
-  return kNominal + static_cast<int64_t>((static_cast<I128>(kNominal) * trim) >> 40);
+constexpr uint64_t kNominal = 59'029'581'036;      ///< 3.2 ns in 2^-64 s, rounded: 2^64 * 3.2e-9 = 59029581035.87
+constexpr uint64_t kNominalOc48 = 59'306'661'760;  ///< 1 / 311.04 MHz in 2^-64 s, rounded: 59306661759.61
+constexpr uint64_t increment(int32_t trim, uint64_t nominal = kNominal) {
+  return nominal + static_cast<int64_t>((static_cast<I128>(nominal) * trim) >> 40);
 }
 constexpr uint64_t stamp(U128 value) { return static_cast<uint64_t>(value >> 32); }
 constexpr U128 from_stamp(uint64_t stamp) { return static_cast<U128>(stamp) << 32; }
@@ -79,6 +82,9 @@ struct BusTiming {
   uint32_t lead(Agent agent) const { return 2 + decode + (agent == kWrite || agent == kReport ? wait : 0); }
 };
 
+/// The registers of a card.
+std::span<const RegInfo> registers(CardKind kind);
+
 /// The part of the card that does not depend on the engine.
 class Card {
  public:
@@ -116,6 +122,11 @@ class Card {
   bool transmitting() const { return (reg(kControl) & kCtlTxEnable) != 0; }
   bool receiving() const { return (reg(kControl) & kCtlRxEnable) != 0; }
   const CardConfig& config() const { return config_; }
+  /// Another sender has been plugged in at the far end, and its clock is to be recovered. Frames of the one before that
+  /// are still on the way are lost. Not in the middle of run().
+  virtual void new_sender() {}
+  /// Nothing that the card finds in what it receives keeps the line down.
+  virtual bool line_up() const { return true; }
   void set_link_up(bool up) { link_up_ = up; }
   void set_log(EventLog* log) { log_ = log; }
   /// What is called when lines rise (1 << Cause each), by whoever runs the card; once an interrupt, no more.
@@ -135,6 +146,8 @@ class Card {
     return (link_up_ ? uint32_t{kStsLinkUp} : 0) | (quiet ? uint32_t{kStsQuiet} : 0) |
            (halted ? uint32_t{kStsTxError} : 0) | (reset_refused_ ? uint32_t{kStsResetRefused} : 0);
   }
+  /// Gives a register its value at power-up.
+  void preset(uint32_t r, uint32_t value) { regs_[r / 4] = value; }
   /// A write to the moderator at bus edge e, already stored; false: the register is not one of the moderator's.
   bool moderate(uint32_t r, uint32_t value, int64_t e);
   void reset_moderator(int64_t e);
@@ -169,7 +182,7 @@ class Card {
   Link& rx_link_;
   EventLog* log_ = nullptr;
   std::deque<HostOp> host_ops_;
-  std::array<uint64_t, kCounters> counters_{};
+  std::array<uint64_t, kCountersOc48> counters_{};
   Moderator moderator_;
   std::function<void(uint32_t)> interrupt_;
   bool link_up_ = false;
@@ -181,6 +194,7 @@ class Card {
  private:
   static bool is_address(uint32_t r);
   void post(HostOp op, Ps t);
+  std::span<const RegInfo> map_;
   std::array<uint32_t, kBarBytes / 4> regs_{};
 };
 

@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "fast.h"
+#include "fast_oc48.h"
 #include "reference.h"
+#include "reference_oc48.h"
 
 namespace awing::hw {
 
@@ -36,11 +38,16 @@ std::map<std::string, std::weak_ptr<Domain>>& registry() {
 /// lie there too, until it must move them away. No more than that, so that it stays in the host's cache.
 size_t store_bytes(const CardConfig& sender, Ps delay) {
   const auto flying = static_cast<size_t>(delay / 800);  // one octet each 0.8 ns
-  return std::bit_ceil(sender.tx_fifo + flying + kStride / 800 + kMaxFrameAny);
+  const uint32_t longest = sender.kind == CardKind::kOc48 ? kMaxFrameOc48 : kMaxFrameAny;
+  return std::bit_ceil(sender.tx_fifo + flying + kStride / 800 + longest);
 }
 }  // namespace
 
 std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& tx, Link& rx, Ps start) {
+  if (config.kind == CardKind::kOc48) {
+    if (engine == Engine::kReference) return std::make_unique<ReferenceOc48>(config, tx, rx, start);
+    return std::make_unique<FastOc48>(config, tx, rx, start);
+  }
   if (engine == Engine::kReference) return std::make_unique<ReferenceCard>(config, tx, rx, start);
   return std::make_unique<FastCard>(config, tx, rx, start);
 }
@@ -48,6 +55,7 @@ std::unique_ptr<Card> make_card(Engine engine, const CardConfig& config, Link& t
 Domain::Domain(const PortConfig& first)
     : wire_(first.wire),
       loop_(first.wire == "loop"),
+      kind_(first.card.kind),
       clock_(first.clock),
       profile_(first.profile),
       cable_delay_(first.cable_delay),
@@ -63,20 +71,29 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
   Seat& seat = seats_[index];
   if (seat.card || (index == 1 && (loop() || pcap_)))
     return refuse("wire=" + wire_ + ": both ends are taken; use another name");
+  if (config.card.kind != kind_)
+    return refuse("wire=" + wire_ + ": card= differs from that of the port at the other end");
   if (config.clock != clock_)
     return refuse("wire=" + wire_ + ": clock= differs from that of the port at the other end");
   if (config.profile != profile_)
     return refuse("wire=" + wire_ + ": profile= differs from that of the port at the other end");
   if (config.cable_delay != cable_delay_)
     return refuse("wire=" + wire_ + ": cable_delay_ns= differs from that of the port at the other end");
-  if (!config.path.empty()) {
+  Ps delay = cable_delay_;
+  seat.path.reset();
+  seat.sonet_path.reset();
+  seat.out.reset();
+  if (!config.path.empty() && kind_ == CardKind::kOc48) {
+    auto path = SonetPath::from_file(config.path);
+    if (!path) return refuse(path.error());
+    seat.sonet_path = std::move(*path);
+    seat.out = std::make_unique<Link>(store_bytes(config.card, 0), 0);
+    delay += seat.sonet_path->config().delay;
+  } else if (!config.path.empty()) {
     auto path = Path::from_file(config.path);
     if (!path) return refuse(path.error());
     seat.path = std::move(*path);
     seat.out = std::make_unique<Link>(store_bytes(config.card, 0), 0);
-  } else {
-    seat.path.reset();
-    seat.out.reset();
   }
   if (index == 0 && wire_.starts_with("pcap:")) {
     auto pcap = PcapWire::from_spec(wire_.substr(5));
@@ -90,7 +107,10 @@ tl::expected<int, std::string> Domain::join(const PortConfig& config) {
     seat.log.set_sink([writer = seat.vcd.get()](std::span<const Event> events) { writer->consume(events); });
   }
   seat.traced = !config.trace.empty();
-  for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, cable_delay_));
+  for (Seat& s : seats_) s.rx->grow(store_bytes(config.card, delay));
+  peer(index).rx->set_delay(delay);
+  peer(index).rx->set_line(config.card.ppm, sonet_format(config.card.sonet));
+  if (!loop() && peer(index).card) peer(index).card->new_sender();
   seat.card = make_card(config.engine, config.card, sent_link(index), *seat.rx, now_);
   if (seat.traced) seat.card->set_log(&seat.log);
   update_links();
@@ -106,6 +126,7 @@ void Domain::leave(int index) {
   seat.rx->release(seat.rx->next_pos());
   seat.vcd.reset();
   seat.path.reset();
+  seat.sonet_path.reset();
   update_links();
 }
 
@@ -250,6 +271,7 @@ Ps Domain::drive() {
 void Domain::carry(int index, Ps until) {
   Seat& seat = seats_[index];
   if (seat.path) seat.path->advance(*seat.out, *peer(index).rx);
+  if (seat.sonet_path) seat.sonet_path->advance(*seat.out, *peer(index).rx);
   if (pcap_) {
     if (!pcap_started_ && seat.card->receiving()) {
       pcap_->start(now_);
@@ -259,6 +281,7 @@ void Domain::carry(int index, Ps until) {
     pcap_->advance(until, *seats_[0].rx);
   } else if (!peer(index).card) {
     Link& nowhere = *peer(index).rx;
+    while (nowhere.next_sonet()) nowhere.pop_sonet();
     while (!nowhere.empty() && nowhere.front().start <= until) {
       nowhere.release(nowhere.front().pos + nowhere.front().len);
       nowhere.pop();
@@ -287,7 +310,7 @@ void Domain::stride(Ps until) {
       Seat& seat = seats_[i];
       if (!seat.card) continue;
       // On a plain loop the card hears itself: its own order of events keeps cause before effect.
-      const bool self = loop() && !seat.path;
+      const bool self = loop() && !seat.out;
       const Ps limit = self ? until : std::min(until, seat.card->horizon() - 1);
       if (limit > seat.card->ran_until()) seat.card->run(limit, until);
       carry(i, until);
@@ -306,7 +329,7 @@ void Domain::update_links() {
     Seat& seat = seats_[i];
     if (!seat.card) continue;
     const bool far = pcap_ || (peer(i).card && peer(i).card->transmitting());
-    const bool up = seat.card->transmitting() && far;
+    const bool up = seat.card->transmitting() && far && seat.card->line_up();
     seat.card->set_link_up(up);
     seat.link_up.store(up, std::memory_order_relaxed);
   }
@@ -325,6 +348,7 @@ std::vector<std::pair<std::string, uint64_t>> Domain::wire_counters(int index) {
     for (const auto& [name, value] : counters) all.emplace_back(prefix + name, value);
   };
   if (seat.path) add("path_", seat.path->counters());
+  if (seat.sonet_path) add("path_", seat.sonet_path->counters());
   if (pcap_) add("pcap_", pcap_->counters());
   return all;
 }

@@ -12,6 +12,7 @@
 #include "hwmodel/port.h"
 #include "path.h"
 #include "pcap_wire.h"
+#include "sonet_path.h"
 #include "vcd.h"
 
 namespace awing::hw {
@@ -59,10 +60,11 @@ class Domain {
     std::array<Entry, kSize> entries{};
     std::atomic<uint32_t> head{0}, tail{0};
   };
-  struct Seat {                  // a place for a card at one end of the wire
-    std::unique_ptr<Link> rx;    // what arrives at this end
-    std::unique_ptr<Link> out;   // with a path: what the card sends, before the path
-    std::unique_ptr<Path> path;  // of the frames this card sends
+  struct Seat {                             // a place for a card at one end of the wire
+    std::unique_ptr<Link> rx;               // what arrives at this end
+    std::unique_ptr<Link> out;              // with a path: what the card sends, before the path
+    std::unique_ptr<Path> path;             // of the frames this card sends
+    std::unique_ptr<SonetPath> sonet_path;  // the same of an oc48 card
     std::unique_ptr<Card> card;
     std::unique_ptr<VcdWriter> vcd;
     EventLog log;
@@ -86,6 +88,7 @@ class Domain {
 
   const std::string wire_;
   const bool loop_;
+  const CardKind kind_;
   const ClockMode clock_;
   const HostProfile profile_;
   const Ps cable_delay_;

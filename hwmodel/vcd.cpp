@@ -167,6 +167,9 @@ void VcdWriter::event(const Event& e) {
       change(kVcdRxFrame, 0);
       change(kVcdRxLineLevel, e.c);
       break;
+    case EventType::kAlarms:
+      change(kVcdAlarms, e.b);
+      break;
     case EventType::kInterrupt:
       change(kVcdRxInterrupt, e.a & 1u << kCauseReceive ? 1 : 0);
       change(kVcdTxInterrupt, e.a & 1u << kCauseSend ? 1 : 0);

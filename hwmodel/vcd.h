@@ -37,7 +37,8 @@ namespace awing::hw {
   X(kVcdTxFetched, "tx_fetched", 32)                                                                     \
   X(kVcdTxDone, "tx_done", 32)                                                                           \
   X(kVcdRxInterrupt, "rx_interrupt", 1) /* the lines of the interrupt moderator */                       \
-  X(kVcdTxInterrupt, "tx_interrupt", 1)
+  X(kVcdTxInterrupt, "tx_interrupt", 1)                                                                  \
+  X(kVcdAlarms, "alarms", 8) /* oc48: SonetAlarm */
 
 /// Writes the signals above in scope "card", time scale 1 ps, a line for each change of value. Not thread-safe.
 class VcdWriter {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast an engine is without DPDK around it: one card, its line looped to itself, both directions at full load for a
 // given stretch of model time. Prints "CASE MCLK_PER_S FRAMES_SENT FRAMES_RECEIVED DROPS".
+// A bus of legacy PCI is that of the oc48 card (rings alone).
 // Usage: bench_engines fast|reference stream|ring LEN MODEL_US BUS
 #include <chrono>
 #include <cstdio>
@@ -10,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "fast.h"
+#include "domain.h"
 #include "hwmodel/config.h"
-#include "reference.h"
 
 using namespace awing::hw;
 
@@ -104,21 +104,22 @@ int main(int argc, char** argv) {
     return 2;
   }
   PortConfig config;
-  for (const auto& [key, value] : {std::pair{"engine", argv[1]}, {"dma", argv[2]}, {"bus", argv[5]}})
+  const bool oc48 = std::strncmp(argv[5], "pcix", 4) != 0;
+  for (const auto& [key, value] : {std::pair<const char*, const char*>{"card", oc48 ? "oc48" : "awing"},
+                                   {"engine", argv[1]},
+                                   {oc48 ? "fcs" : "dma", oc48 ? "32" : argv[2]},
+                                   {"bus", argv[5]}})
     if (auto ok = set(config, key, value); !ok) {
       std::fprintf(stderr, "%s\n", ok.error().c_str());
       return 2;
     }
   const auto len = static_cast<uint32_t>(std::atoi(argv[3])) - 4;
   const Ps length = std::atoll(argv[4]) * kPsPerUs;
-  Link link(1 << 17, kLeastDelay);
-  std::unique_ptr<Card> card;
-  if (config.engine == Engine::kFast)
-    card = std::make_unique<FastCard>(config.card, link, link, 0);
-  else
-    card = std::make_unique<ReferenceCard>(config.card, link, link, 0);
+  Link link(oc48 ? 1 << 19 : 1 << 17, kLeastDelay);
+  const std::unique_ptr<Card> card = make_card(config.engine, config.card, link, link, 0);
   Host host{*card, config.card.ring_mode, len};
   host.init();
+  if (oc48) std::memcpy(host.buffer, "\x03\x03\x00\x21", 4);  // a MAPOS header
   Ps now = 5 * kPsPerUs;
   card->run(now, now);
   constexpr Ps kStep = 2 * kPsPerUs;
@@ -130,9 +131,10 @@ int main(int argc, char** argv) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   uint64_t drops = 0;
   for (const Counter c :
-       {kRxFifoDrops, kRxCrcErrors, kRxFiltered, kRxOversize, kRxUndersize, kRxDisabledDrops, kTxFlushed})
+       {kRxFifoDrops, kRxCrcErrors, kRxFiltered, kRxOversize, kRxUndersize, kRxDisabledDrops, kTxFlushed, kRxBadHeader})
     drops += card->counter(c);
-  std::printf("%s %.3f %llu %llu %llu\n", argv[1], static_cast<double>(length) / 6400 / seconds / 1e6,
+  std::printf("%s %.3f %llu %llu %llu\n", argv[1],
+              static_cast<double>(length) / (oc48 ? 12860.082 : 6400) / seconds / 1e6,
               static_cast<unsigned long long>(card->counter(kTxFrames)),
               static_cast<unsigned long long>(card->counter(kRxFrames)), static_cast<unsigned long long>(drops));
 }

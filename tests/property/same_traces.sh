@@ -34,8 +34,8 @@ for compiler in $compilers; do
   command -v "$compiler" >/dev/null || { echo "$compiler: not installed" && continue; }
   for level in 0 3; do
     # As the build does it, see meson.build: the model casts host memory to records.
-    if "$compiler" -std=c++20 "-O$level" -fno-strict-aliasing -w -I"$root/hwmodel/include" -I"$root/hwmodel" \
-      "$root"/hwmodel/*.cpp "$root/tests/property/trace_hash.cpp" -lpcap -o "$folder/program"; then
+    if "$compiler" -std=c++20 "-O$level" -fno-strict-aliasing -w -I"$root/hwmodel/include" -I"$root/hwmodel" -I"$root/mapos/include" \
+      -I"$root/mapos" "$root"/hwmodel/*.cpp "$root"/mapos/*.cpp "$root/tests/property/trace_hash.cpp" -lpcap -o "$folder/program"; then
       compare "$compiler -O$level" "$folder/program"
     else
       echo "FAILED: $compiler -O$level does not build it"

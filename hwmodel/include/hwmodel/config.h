@@ -12,9 +12,12 @@
 
 namespace awing::hw {
 
+/// Which card. They differ in bus, line and frames; docs/datasheet.md and docs/datasheet-oc48.md tell.
+enum class CardKind : uint8_t { kAwing, kOc48 };
+
 /// The bus in clocks. Defaults are those of PCI-X 266; see docs/datasheet.md for the phases.
 struct BusConfig {
-  uint32_t width = 16;         ///< octets per bus clock: 8 (PCI-X 66..133), 16 (266, DDR), 32 (533, QDR)
+  uint32_t width = 16;         ///< octets per bus clock: 8 (PCI-X 66..133), 16 (266, DDR), 32 (533, QDR); PCI: 4, 8
   uint64_t period_num = 7500;  ///< clock period = num/den ps; 7500 ps = 133.33 MHz
   uint64_t period_den = 1;
   uint32_t decode = 2;              ///< clocks from attribute phase to the target's response: 1 (A), 2 (B), 3 (C)
@@ -25,17 +28,44 @@ struct BusConfig {
   uint32_t completer_latency = 40;  ///< clocks from the split response to the completion being ready
   uint32_t boundary = 4096;         ///< a burst never crosses a multiple of this many octets (bridge), 128..4096
   uint32_t latency_timer =
-      64;  ///< clocks after which a write burst yields, at the next 128-octet boundary, to a waiting bridge
+      64;  ///< clocks after which a burst yields to a waiting bridge; PCI-X: a write, at the next 128-octet boundary
+
+  // Legacy PCI alone (the oc48 card).
+  uint32_t burst = 1024;   ///< octets that the card asks for at most in one transaction: 64..4096
+  uint32_t read_wait = 8;  ///< initial wait states of the bridge on reads, 0..13 (16 clocks to the first data phase)
+  uint32_t word_wait = 0;  ///< wait states of the bridge before each further data phase, 0..7
+  uint32_t retry =
+      0;  ///< clocks that the bridge takes to fetch what a read asks for, answering Retry until then; 0 = it waits
+  uint32_t cache_line = 32;  ///< octets: 16, 32, 64, 128
+  uint32_t mwi = 1;          ///< 1: whole cache lines are written with Memory Write and Invalidate
+  /// Where the bridge disconnects reads: 1 at the next cache line (Memory Read Line), 2 at `boundary` (Memory Read
+  /// Multiple).
+  uint32_t read_command = 2;
+  bool operator==(const BusConfig&) const = default;
+};
+
+/// How the oc48 card's line is set. Both ends must agree; nothing on the line tells.
+struct SonetConfig {
+  uint32_t fcs = 4;      ///< octets of FCS: 2, 4
+  bool scramble = true;  ///< payload scrambler x^43 + 1
+  uint32_t c2 = 0x8D;    ///< path signal label sent and expected at the start; 0x8D is MAPOS (RFC 3186 section 2.3.1)
+  bool operator==(const SonetConfig&) const = default;
 };
 
 struct CardConfig {
+  /// The card of this kind with everything at its default.
+  static CardConfig of(CardKind kind);
+
+  CardKind kind = CardKind::kAwing;
   BusConfig bus;
-  bool ring_mode = false;    ///< descriptor rings instead of streams
+  SonetConfig sonet;         ///< oc48 alone
+  bool ring_mode = false;    ///< descriptor rings instead of streams; always on the oc48 card
   uint32_t tx_fifo = 32768;  ///< send FIFO, octets, multiple of 16, at least 24576
-  uint32_t rx_fifo = 65536;  ///< receive FIFO, octets, multiple of 16, at least 24576
+  uint32_t rx_fifo = 65536;  ///< receive FIFO, octets, multiple of 16, at least 24576 (oc48: must hold a frame)
   int32_t ppm = 0;           ///< line clock and PHC oscillator offset, parts per million, +-200
   uint32_t desc_cache = 32;  ///< ring mode: descriptors the card holds, each direction, 8..64, even
   uint64_t phc_start = 0;    ///< PHC at time 0, seconds
+  bool operator==(const CardConfig&) const = default;
 };
 
 enum class ClockMode : uint8_t { kTsc, kVirtual };

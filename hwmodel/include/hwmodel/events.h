@@ -24,13 +24,15 @@ enum class EventType : uint8_t {
   // send side
   kTxEnd,    ///< b = octets; at the line edge of the Terminate octet
   kTxFlush,  ///< b = octets; sender off, frame thrown away
-  kTxStart,  ///< a = lane (0 or 4), b = octets, c = stamp
+  kTxStart,  ///< a = lane (0 or 4; oc48: 0..3), b = octets, c = stamp
   // receive side
   kRxAdmit,  ///< b = octets, c = receive FIFO level as the line sees it, after
   kRxDrop,   ///< a = Counter that counted it, b = octets, c = level
-  kRxStart,  ///< a = lane (0 or 4), b = octets, c = stamp
+  kRxStart,  ///< a = lane (0 or 4; oc48: 0..3), b = octets, c = stamp
   // interrupt moderator, in block kRegs
   kInterrupt,  ///< a = lines asserted from this edge on (1 << Cause), b = lines before, c = told: receive << 32 | send
+  // receive side of the oc48 card
+  kAlarms,  ///< b = alarms that stand from now on (SonetAlarm), c = before
 };
 
 /// Who uses the bus, and for what.

@@ -20,14 +20,16 @@ constexpr Ps kPsPerSec = 1'000'000'000'000;
 constexpr Ps kForever = INT64_MAX / 4;
 
 /// A clock whose tick n (n >= 0) falls at floor(n * num / den) picoseconds: the period is num/den ps exactly.
-/// num must be at least den (no period under 1 ps) and below 2^40, den below 2^31. Thread-safe (immutable).
+/// num must be at least den (no period under 1 ps) and below 2^42, den below 2^31. Thread-safe (immutable).
 class Clock {
  public:
-  constexpr Clock(uint64_t num, uint64_t den) : num_(num), den_(den), inv_(reciprocal(num, den)) {}
+  constexpr Clock(uint64_t num, uint64_t den)
+      : num_(num), den_(den), inv_(reciprocal(num, den)), narrow_(UINT64_MAX / num) {}
 
   /// Picosecond at which tick n falls.
   constexpr Ps at(int64_t n) const {
     if (den_ == 1) return n * static_cast<int64_t>(num_);
+    if (static_cast<uint64_t>(n) < narrow_) return static_cast<Ps>(static_cast<uint64_t>(n) * num_ / den_);
     return static_cast<Ps>(static_cast<U128>(n) * num_ / den_);
   }
 
@@ -60,6 +62,7 @@ class Clock {
     return r > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(r);
   }
   uint64_t num_, den_, inv_;
+  uint64_t narrow_;  // ticks below this need no more than 64 bits
 };
 
 }  // namespace awing::hw

@@ -98,13 +98,15 @@ TEST_CASE("values outside what the hardware allows are refused") {
                                    {"splits", "20"},
                                    {"boundary", "64"},
                                    {"boundary", "384"},
-                                   {"target_wait", "3"},
+                                   {"target_wait", "15"},
                                    {"idle", "3"},
                                    {"ppm", "201"},
                                    {"desc_cache", "9"},
                                    {"rx_fifo", "24577"},
                                    {"cable_delay_ns", "4"},
-                                   {"card", "oc48"},
+                                   {"card", "oc192"},
+                                   {"burst", "128"},
+                                   {"bus", "pci64-66"},
                                    {"bus", "pci"},
                                    {"dma", ""},
                                    {"clock", "TSC"},
@@ -172,4 +174,81 @@ TEST_CASE("check() refuses a send FIFO that cannot hold a frame and a read") {
   auto result = check(config);
   REQUIRE_FALSE(result);
   CHECK(result.error().find("tx_fifo=20480") != std::string::npos);
+}
+
+TEST_CASE("wait states of PCI-X come in pairs") {
+  PortConfig config;
+  REQUIRE(set(config, "target_wait", "3"));
+  CHECK_FALSE(check(config));
+}
+
+TEST_CASE("the oc48 card has its own buses and keys") {
+  struct {
+    const char* name;
+    uint32_t width;
+    uint64_t period;
+  } const buses[] = {
+      {"pci32-33", 4, 30'000}, {"pci32-66", 4, 15'000}, {"pci64-33", 8, 30'000}, {"pci64-66", 8, 15'000}};
+  PortConfig c;
+  REQUIRE(set(c, "card", "oc48"));
+  CHECK(c.card.ring_mode);
+  CHECK(check(c));
+  for (const auto& bus : buses) {
+    REQUIRE(set(c, "bus", bus.name));
+    CHECK(c.card.bus.width == bus.width);
+    CHECK(c.card.bus.period_num == bus.period);
+  }
+  for (const auto& [key, value] : {std::pair{"burst", "512"},
+                                   {"read_wait", "11"},
+                                   {"word_wait", "1"},
+                                   {"retry", "40"},
+                                   {"cache_line", "64"},
+                                   {"mwi", "off"},
+                                   {"read_command", "line"},
+                                   {"fcs", "16"},
+                                   {"scramble", "off"},
+                                   {"c2", "0xCF"}}) {
+    INFO(key << "=" << value);
+    REQUIRE(set(c, key, value));
+  }
+  CHECK(c.card.bus.burst == 512);
+  CHECK(c.card.bus.read_wait == 11);
+  CHECK(c.card.bus.word_wait == 1);
+  CHECK(c.card.bus.retry == 40);
+  CHECK(c.card.bus.cache_line == 64);
+  CHECK(c.card.bus.mwi == 0);
+  CHECK(c.card.bus.read_command == 1);
+  CHECK(c.card.sonet.fcs == 2);
+  CHECK_FALSE(c.card.sonet.scramble);
+  CHECK(c.card.sonet.c2 == 0xCF);
+  CHECK(check(c));
+  for (const auto& [key, value] : {std::pair{"bus", "pcix66"},
+                                   {"mmrbc", "512"},
+                                   {"splits", "1"},
+                                   {"dma", "ring"},
+                                   {"completer_latency", "1"},
+                                   {"c2", "256"},
+                                   {"c2", "0x"},
+                                   {"c2", ""},
+                                   {"fcs", "8"},
+                                   {"read_wait", "14"},
+                                   {"burst", "100"},
+                                   {"card", "awing"}}) {
+    INFO(key << "=" << value);
+    CHECK_FALSE(set(c, key, value));
+  }
+  const auto complaint_of = [](const char* key, const char* value) {
+    PortConfig oc48;
+    REQUIRE(set(oc48, "card", "oc48"));
+    REQUIRE(set(oc48, key, value));
+    auto result = check(oc48);
+    REQUIRE_FALSE(result);
+    return result.error();
+  };
+  // A frame is 65,284 octets, in the FIFO 16 + 65,296; to send, a read of 1024 and 32 more must fit beside it.
+  CHECK(complaint_of("tx_fifo", "66352").find("at least 66368") != std::string::npos);
+  CHECK(complaint_of("rx_fifo", "65296").find("at least 65312") != std::string::npos);
+  CHECK(complaint_of("wire", "pcap:a.pcap").find("Ethernet") != std::string::npos);
+  // Address and turnaround, decode 2, waits: data in clock 2 + 2 - 1 + waits + 1 must be 16 at most, so 12 waits.
+  CHECK(complaint_of("read_wait", "13").find("decode=2") != std::string::npos);
 }

@@ -33,7 +33,7 @@ struct Dump {
     std::string word;
     bool header = true;
     Ps now = 0;
-    while (in >> word) {
+    while (in >> word && !in.eof()) {  // a word that ends with the file is a cut one
       if (header && word[0] == '$') {
         std::vector<std::string> body;
         for (std::string w; in >> w && w != "$end";) body.push_back(w);
@@ -48,7 +48,7 @@ struct Dump {
         times.push_back(now = t);
       } else if (word[0] == 'b' || word[0] == 's') {
         std::string id;
-        in >> id;
+        if (!(in >> id) || in.eof()) break;
         changes[names.at(id)].push_back({now, word.substr(1)});
       } else {
         changes[names.at(word.substr(1))].push_back({now, word.substr(0, 1)});
