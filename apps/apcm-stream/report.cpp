@@ -11,8 +11,8 @@ namespace {
 
 template <typename... Args>
 std::string print(const char* format, Args... args) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, args...);
+  std::string line(static_cast<size_t>(std::max(0, std::snprintf(nullptr, 0, format, args...))), ' ');
+  std::snprintf(line.data(), line.size() + 1, format, args...);  // its zero falls on the string's own
   return line;
 }
 
