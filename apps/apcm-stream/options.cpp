@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "apcm/sdp.h"
+#include "same_file.h"
 
 namespace apcm::stream {
 namespace {
@@ -86,6 +87,16 @@ struct Raw {
   uint32_t lead_us = 200;
 };
 
+/// What the run reads and writes. The report, or the video, goes to standard output.
+std::vector<FileUse> files_of(const Options& o) {
+  std::vector<FileUse> files;
+  if (!o.input.empty()) files.push_back({"INPUT", o.input, false});
+  if (!o.sdp.empty()) files.push_back({"--sdp", o.sdp == "-" ? "./-" : o.sdp, o.tx_port.has_value()});
+  if (!o.out.empty()) files.push_back({"--out", o.out, true});
+  if (o.out != "-") files.push_back({"the report", "-", true});
+  return files;
+}
+
 std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
   if (app.count("--tx-port") > 0) o.tx_port = static_cast<uint16_t>(raw.tx_port);
   if (app.count("--rx-port") > 0) o.rx_port = static_cast<uint16_t>(raw.rx_port);
@@ -142,6 +153,7 @@ std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
     o.destination_mac = parse_mac(raw.mac);
     if (!o.destination_mac) return wrong("--dst-mac " + raw.mac, "must be six pairs of hex digits with colons");
   }
+  if (const auto twice = clash(files_of(o))) return Stop{"apcm-stream: " + *twice + " (see apcm-stream --help)\n", 2};
   return std::nullopt;
 }
 
