@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // apcm-stream: the streaming application is the monitor. See --help.
+#include <fcntl.h>
+#include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <unistd.h>
@@ -43,6 +45,34 @@ tl::expected<void, std::string> save_sdp(const std::string& path, const Sender& 
   file.close();
   if (!file) return tl::unexpected("--sdp " + path + ": " + std::strerror(errno));
   return {};
+}
+
+/// The final word on what DPDK did not like. It leaves rte_errno at 0 in places, one of which users come to: the folder
+/// of the file prefix is another process's.
+std::string why_not_started() {
+  if (rte_errno != 0) return std::string("DPDK refused its arguments (those before --): ") + rte_strerror(rte_errno);
+  const std::string config = std::string(rte_eal_get_runtime_dir()) + "/config";
+  const int file = open(config.c_str(), O_RDONLY | O_CLOEXEC);
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool taken = rte_eal_process_type() == RTE_PROC_PRIMARY && file >= 0 && fcntl(file, F_GETLK, &lock) == 0 &&
+                     lock.l_type != F_UNLCK;
+  if (file >= 0) close(file);
+  if (taken)
+    return "process " + std::to_string(lock.l_pid) + " uses DPDK with the same file prefix (it holds " + config +
+           "); before --, give this one its own, as in --file-prefix NAME";
+  return "DPDK did not start, its own lines above say why (is its file prefix in use? see --file-prefix)";
+}
+
+/// Names of the --vdev devices that are not there. DPDK goes on without them, and ports would change their numbers.
+std::string refused_devices() {
+  std::string names;
+  rte_dev_iterator at{};
+  rte_device* device = nullptr;
+  RTE_DEV_FOREACH(device, "bus=vdev", &at)
+  if (rte_dev_is_probed(device) == 0) names += (names.empty() ? "" : ", ") + std::string(rte_dev_name(device));
+  return names;
 }
 
 /// The loop. Decisions are taken by port time alone, so that a run in virtual time is the same on every machine.
@@ -232,8 +262,11 @@ int start(int argc, char** argv) {
     std::fputs(options.error().text.c_str(), options.error().status == 0 ? stdout : stderr);
     return options.error().status;
   }
-  if (rte_eal_init(split, argv) < 0)
-    return complain(std::string("DPDK refused its arguments (those before --): ") + rte_strerror(rte_errno));
+  if (rte_eal_init(split, argv) < 0) return complain(why_not_started());
+  if (const std::string names = refused_devices(); !names.empty()) {
+    rte_eal_cleanup();
+    return complain("--vdev " + names + ": refused by its driver, which says why above; mend its arguments");
+  }
   struct sigaction action {};
   action.sa_handler = on_signal;  // without SA_RESTART: Ctrl-C also ends the wait for a pipe that gives nothing
   sigaction(SIGINT, &action, nullptr);
