@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -84,6 +83,7 @@ class Session {
  private:
   tl::expected<void, std::string> open();
   void loop();
+  void put(const std::string& text);
   bool finished(uint64_t now) const;
   void tell(uint64_t now);
   void look_at_links();
@@ -104,6 +104,7 @@ class Session {
   static constexpr uint64_t kLookAtLinkNs = 20'000'000;
   uint64_t last_look_ns_ = 0;
   bool told_down_ = false;
+  std::string output_error_;  ///< the report cannot be written: ends the run
   std::chrono::steady_clock::time_point next_progress_{};
   bool progress_shown_ = false;
 };
@@ -155,22 +156,30 @@ Totals Session::totals(uint64_t now) const {
 void Session::tell(uint64_t now) {
   if (options_.json && now >= last_.at_ns + options_.interval_ns) {
     const Totals t = totals(now);
-    std::cout << interval_json(run_, last_, t, receiver_ ? receiver_->take_interval() : DelayMeter{}).dump()
-              << std::endl;
+    put(interval_json(run_, last_, t, receiver_ ? receiver_->take_interval() : DelayMeter{}).dump() + "\n");
     last_ = t;
   }
-  if (options_.quiet || isatty(2) == 0) return;
+  if (!options_.progress && (options_.quiet || isatty(2) == 0)) return;
   const auto host = std::chrono::steady_clock::now();
   if (host < next_progress_) return;
-  next_progress_ = host + std::chrono::milliseconds(200);
-  std::fprintf(stderr, "\r%s\033[K", progress(run_, now, receiver_ ? lost_packets(*receiver_) : 0).c_str());
-  progress_shown_ = true;
+  next_progress_ = host + std::chrono::milliseconds(options_.progress ? 1000 : 200);
+  const std::string line = progress(run_, now, receiver_ ? lost_packets(*receiver_) : 0);
+  std::fprintf(stderr, options_.progress ? "%s\n" : "\r%s\033[K", line.c_str());
+  progress_shown_ = !options_.progress;
+}
+
+/// Standard output is the video's when --out - says so; the report goes to standard error then.
+void Session::put(const std::string& text) {
+  FILE* to = options_.out == "-" ? stderr : stdout;
+  if (!output_error_.empty()) return;
+  if (std::fwrite(text.data(), 1, text.size(), to) != text.size() || std::fflush(to) != 0)
+    output_error_ = std::string("the report cannot be written: ") + std::strerror(errno);
 }
 
 /// A sender without receiver waits too: what the port still holds would be lost when it stops.
 bool Session::finished(uint64_t now) const {
   if (stop_asked) return true;
-  if (receiver_ && !receiver_->error().empty()) return true;
+  if (!output_error_.empty() || (receiver_ && !receiver_->error().empty())) return true;
   const bool drained = options_.drain_ns && now >= last_packet_ns_ + *options_.drain_ns;
   if (sender_) return sender_->done() && drained;
   if (options_.duration_ns != 0 && now >= run_.begin_ns + options_.duration_ns) return true;
@@ -240,10 +249,8 @@ int Session::run() {
     if (const auto done = receiver_->finish(); !done) status = complain(done.error());
   }
   if (source_ && !source_->error().empty() && !stop_asked) status = complain(source_->error());
-  if (options_.json)
-    std::cout << final_json(run_).dump() << std::endl;
-  else
-    (options_.out == "-" ? std::cerr : std::cout) << final_text(run_) << std::flush;
+  put(options_.json ? final_json(run_).dump() + "\n" : final_text(run_));
+  if (!output_error_.empty()) status = complain(output_error_);
   return status;
 }
 
@@ -259,7 +266,9 @@ int start(int argc, char** argv) {
   char* own[] = {argv[0], const_cast<char*>("--help")};  // NOLINT: CLI11 does not write to it
   auto options = split == -1 ? parse_options(2, own) : parse_options(argc - split, argv + split);
   if (!options) {
-    std::fputs(options.error().text.c_str(), options.error().status == 0 ? stdout : stderr);
+    FILE* to = options.error().status == 0 ? stdout : stderr;
+    if (std::fputs(options.error().text.c_str(), to) < 0 || std::fflush(to) != 0)
+      return complain(std::string("cannot write: ") + std::strerror(errno));
     return options.error().status;
   }
   if (rte_eal_init(split, argv) < 0) return complain(why_not_started());

@@ -206,7 +206,9 @@ tl::expected<Options, Stop> parse_options(int argc, char** argv) {
       ->check(within(0u, 255u))
       ->capture_default_str();
   app.add_flag("--json", o.json, "on standard output: one JSON line for each interval, then the final report");
-  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  auto* quiet = app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.add_flag("--progress", o.progress, "a line of progress each second, even when standard error is no terminal")
+      ->excludes(quiet);
   app.add_option("--interval", raw.interval_s, "seconds of port time between reports")
       ->check(within(1e-4, 1e6))
       ->capture_default_str();
