@@ -82,6 +82,8 @@ class Session {
 
  private:
   tl::expected<void, std::string> open();
+  tl::expected<void, std::string> wait_for_links();
+  const Port* port_down() const;
   void loop();
   void put(const std::string& text);
   bool finished(uint64_t now) const;
@@ -104,6 +106,8 @@ class Session {
   static constexpr uint64_t kLookAtLinkNs = 20'000'000;
   uint64_t last_look_ns_ = 0;
   bool told_down_ = false;
+  bool began_ = false;  ///< to send or receive
+  static constexpr uint64_t kWaitForLinkNs = 5'000'000'000;
   std::string output_error_;  ///< the report cannot be written: ends the run
   std::chrono::steady_clock::time_point next_progress_{};
   bool progress_shown_ = false;
@@ -186,14 +190,37 @@ bool Session::finished(uint64_t now) const {
   return any_packet_ && drained;
 }
 
+const Port* Session::port_down() const {
+  const Port* down = nullptr;
+  for (const Port* port : {tx_, rx_})  // all are asked: some only then try to connect
+    if (port != nullptr && !port->link_up() && down == nullptr) down = port;
+  return down;
+}
+
 /// Nothing moved for a while: perhaps nobody is there.
 void Session::look_at_links() {
-  for (const Port* port : {tx_, rx_}) {
-    if (port == nullptr || port->link_up() || told_down_) continue;
-    std::fprintf(stderr, "apcm-stream: port %u (%s): the link is down, waiting for it\n", port->id(),
-                 port->name().c_str());
-    told_down_ = true;
+  const Port* port = told_down_ ? nullptr : port_down();
+  if (port == nullptr) return;
+  std::fprintf(stderr, "apcm-stream: port %u (%s): the link is down%s\n", port->id(), port->name().c_str(),
+               began_ && sender_ ? "" : ", waiting for it");
+  told_down_ = true;
+}
+
+/// What is sent into a link that is down reaches nobody, and most ports count it as sent. Ends after kWaitForLinkNs of
+/// port time or of the host's, whichever is first: port time may stand still, or fly.
+tl::expected<void, std::string> Session::wait_for_links() {
+  const uint64_t begin = now_ns();
+  const auto host_end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(kWaitForLinkNs);
+  while (const Port* port = port_down()) {
+    const uint64_t now = now_ns();
+    if (stop_asked) return {};
+    if (now >= begin + kWaitForLinkNs || std::chrono::steady_clock::now() >= host_end)
+      return tl::unexpected("port " + std::to_string(port->id()) + " (" + port->name() +
+                            "): the link stayed down for 5 s, nothing was sent; is there a port at its other end?");
+    if (now >= begin + kLookAtLinkNs) look_at_links();
   }
+  told_down_ = false;
+  return {};
 }
 
 void Session::loop() {
@@ -234,6 +261,10 @@ int Session::run() {
   else if (options_.out_stream < expected_.size())
     run_.format = &expected_[options_.out_stream].format;
 
+  if (sender_) {
+    if (auto up = wait_for_links(); !up) return complain(up.error());
+  }
+  began_ = true;
   const auto host_begin = std::chrono::steady_clock::now();
   run_.begin_ns = last_packet_ns_ = last_look_ns_ = now_ns();
   last_ = totals(run_.begin_ns);
