@@ -184,9 +184,13 @@ void Session::put(const std::string& text) {
 bool Session::finished(uint64_t now) const {
   if (stop_asked) return true;
   if (!output_error_.empty() || (receiver_ && !receiver_->error().empty())) return true;
+  if (options_.duration_ns != 0) {
+    // A sender that cannot keep up, or a port that always has something to receive, does not make the run longer.
+    const uint64_t after = sender_ ? 2 * options_.lead_ns + options_.drain_ns.value_or(0) : 0;
+    if (now >= run_.begin_ns + options_.duration_ns + after) return true;
+  }
   const bool drained = options_.drain_ns && now >= last_packet_ns_ + *options_.drain_ns;
   if (sender_) return sender_->done() && drained;
-  if (options_.duration_ns != 0 && now >= run_.begin_ns + options_.duration_ns) return true;
   return any_packet_ && drained;
 }
 

@@ -88,6 +88,7 @@ bool Sender::begin_frame(Stream& s) {
 
 void Sender::start(uint64_t now_ns) {
   start_ns_ = now_ns + 2 * options_.lead_ns;
+  if (options_.duration_ns != 0) end_ns_ = start_ns_ + options_.duration_ns;
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     Stream& s = streams_[i];
     if (!begin_frame(s)) continue;
@@ -145,6 +146,10 @@ uint16_t Sender::poll(uint64_t now_ns) {
     const uint64_t horizon = now_ns + (port_.timed_send() ? options_.lead_ns : 0);
     while (pending_ < kBatch && !ready_.empty()) {
       const uint64_t launch = start_ns_ + ready_.front().launch_ns;
+      if (launch >= end_ns_) {  // the earliest of all streams
+        ready_.clear();
+        break;
+      }
       if (launch > horizon) break;
       const uint32_t index = ready_.front().stream;
       Stream& s = streams_[index];
@@ -152,9 +157,7 @@ uint16_t Sender::poll(uint64_t now_ns) {
       std::pop_heap(ready_.begin(), ready_.end());
       ready_.pop_back();
       if (s.packetiser.next_bytes() == 0 && !begin_frame(s)) continue;
-      const uint64_t next = by_rate_ ? s.by_rate.next_ns() : s.by_frame.next_ns();
-      if (options_.duration_ns != 0 && next >= options_.duration_ns) continue;
-      ready_.push_back({next, index});
+      ready_.push_back({by_rate_ ? s.by_rate.next_ns() : s.by_frame.next_ns(), index});
       std::push_heap(ready_.begin(), ready_.end());
     }
   }

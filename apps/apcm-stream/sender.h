@@ -127,6 +127,7 @@ class Sender {
   uint64_t target_bps_ = 0;
   uint32_t packet_octets_ = 0;
   uint64_t start_ns_ = 0;
+  uint64_t end_ns_ = UINT64_MAX;  ///< no packet is launched then or later, however late the schedule is
   uint64_t first_launch_ns_ = 0, last_launch_ns_ = 0, last_l1_octets_ = 0;  ///< of the packets sent
   uint64_t software_error_ns_ = 1000;  ///< how long the last hand-over to the port took
   SenderCounters counters_;
