@@ -242,6 +242,7 @@ void Session::loop() {
       last_look_ns_ = now;
       look_at_links();
     }
+    if (sender_ && sender_->done()) sender_->settle(now);
     if (++turns % 64 == 0) tell(now);
   }
   run_.interrupted = stop_asked;
@@ -276,7 +277,10 @@ int Session::run() {
   loop();
   run_.end_ns = now_ns();
   run_.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - host_begin).count();
-  if (sender_) sender_->abandon();
+  if (sender_) {
+    sender_->settle(run_.end_ns);
+    sender_->abandon();
+  }
   if (progress_shown_) std::fprintf(stderr, "\r\033[K");
 
   int status = 0;

@@ -72,9 +72,19 @@ std::vector<SdpStream> Sender::sdp() const {
 }
 
 std::optional<uint64_t> Sender::sent_bps() const {
-  if (last_launch_ns_ <= first_launch_ns_) return std::nullopt;
-  const auto bits = static_cast<Uint128>(counters_.l1_octets - last_l1_octets_) * 8;
-  return static_cast<uint64_t>(bits * 1'000'000'000u / (last_launch_ns_ - first_launch_ns_));
+  const uint64_t last = held_ ? left_ns_ : last_ns_;
+  const uint64_t left = counters_.sent - std::min(held_.value_or(0), counters_.sent);
+  if (last <= first_ns_ || left < 2) return std::nullopt;
+  // Packets are nearly all of one size. The last one's own time is not within the span, or not surely.
+  const auto octets = static_cast<uint64_t>(static_cast<Uint128>(counters_.l1_octets) * left / counters_.sent);
+  if (octets <= last_l1_octets_) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<Uint128>(octets - last_l1_octets_) * 8'000'000'000u / (last - first_ns_));
+}
+
+void Sender::settle(uint64_t now_ns) {
+  if (counters_.sent == 0 || held_ == 0) return;
+  held_ = port_.in_flight();
+  left_ns_ = now_ns;
 }
 
 bool Sender::begin_frame(Stream& s) {
@@ -169,6 +179,7 @@ uint16_t Sender::poll(uint64_t now_ns) {
       const uint64_t now = port_.now_ns();
       if (i == 0) before = now;
       PacketTemplate::restamp(rte_pktmbuf_mtod(packets_[i], uint8_t*), made_[i].payload, from_ns(now));
+      made_[i].launch_ns = now;
     }
   }
   // The frames belong to the port once it has taken them: their lengths are read before.
@@ -182,8 +193,8 @@ uint16_t Sender::poll(uint64_t now_ns) {
     counters_.octets += octets[i];
     counters_.l1_octets += l1_octets(octets[i]);
     counters_.late += port_.timed_send() && made_[i].launch_ns < now_ns;
-    if (first_launch_ns_ == 0) first_launch_ns_ = made_[i].launch_ns;
-    last_launch_ns_ = made_[i].launch_ns;
+    last_ns_ = std::max(made_[i].launch_ns, now_ns);
+    if (first_ns_ == 0) first_ns_ = last_ns_;
     last_l1_octets_ = l1_octets(octets[i]);
     order_.sent(made_[i].stream, made_[i].sequence);
   }
