@@ -138,9 +138,12 @@ tl::expected<Y4mReader, std::string> Y4mReader::from_stream(FILE* stream, std::s
   reader.stream_.reset(stream);
   reader.name_ = std::move(name);
   std::string line;
-  const auto got = reader.read_line(line, kMaxLine);
+  const auto got = reader.read_line(line);
   if (!got) return fail(got.error());
   if (!*got) return fail(reader.name_ + ": empty; expected Y4M");
+  if (line.size() > kMaxLine && line.starts_with(kMagic))
+    return fail(reader.name_ + ": the Y4M header line is longer than " + std::to_string(kMaxLine) +
+                " octets; make the file again without long X fields, with: ffmpeg -f yuv4mpegpipe");
   auto format = parse_y4m_header(line);
   if (!format) return fail(reader.name_ + ": " + format.error());
   reader.format_ = *format;
@@ -148,11 +151,11 @@ tl::expected<Y4mReader, std::string> Y4mReader::from_stream(FILE* stream, std::s
   return reader;
 }
 
-/// False at the end of the stream before any octet. An over-long line is returned cut: its reader will reject it.
-tl::expected<bool, std::string> Y4mReader::read_line(std::string& line, size_t limit) {
+/// False at the end of the stream before any octet. Of a line that is too long kMaxLine + 1 octets are returned.
+tl::expected<bool, std::string> Y4mReader::read_line(std::string& line) {
   line.clear();
   int c = 0;
-  while (line.size() < limit && (c = std::fgetc(stream_.get())) != EOF) {
+  while (line.size() <= kMaxLine && (c = std::fgetc(stream_.get())) != EOF) {
     if (c == '\n') return true;
     line += static_cast<char>(c);
   }
@@ -164,9 +167,11 @@ tl::expected<bool, std::string> Y4mReader::read(std::span<uint8_t> planar) {
   const std::string where = name_ + ": frame " + std::to_string(frames_);
   if (planar.size() != format_.planar_bytes()) return fail(where + ": buffer of the wrong size");
   std::string line;
-  const auto got = read_line(line, kMaxLine);
+  const auto got = read_line(line);
   if (!got) return fail(got.error());
   if (!*got) return false;
+  if (line.size() > kMaxLine && line.starts_with("FRAME "))
+    return fail(where + ": the FRAME line is longer than " + std::to_string(kMaxLine) + " octets; make the file again");
   if (line != "FRAME" && !line.starts_with("FRAME "))
     return fail(where + ": expected a FRAME line, found \"" + shown(line) + "\"; the file is damaged");
   const size_t count = std::fread(planar.data(), 1, planar.size(), stream_.get());

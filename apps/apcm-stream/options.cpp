@@ -2,13 +2,17 @@
 #include "options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <regex>
 
 #include "apcm/sdp.h"
+#include "same_file.h"
 
 namespace apcm::stream {
 namespace {
+
+constexpr uint64_t kMostFrames = uint64_t{1} << 40;  ///< and times through the input; 250 times that fits too
 
 constexpr const char* kFooter = R"(
 DPDK's own arguments come first, then "--", then the options above.
@@ -25,6 +29,30 @@ Examples
 
 Stop wrong(const std::string& option, const std::string& why) {
   return {"apcm-stream: " + option + ": " + why + " (see apcm-stream --help)\n", 2};
+}
+
+template <typename T>
+std::string plain(T v) {
+  char text[64];
+  if constexpr (std::is_floating_point_v<T>)
+    return {text, std::to_chars(text, text + sizeof text, v, std::chars_format::fixed).ptr};
+  else
+    return {text, std::to_chars(text, text + sizeof text, v).ptr};
+}
+
+/// A number of T within low..high. CLI::Range lets NaN through, and CLI11 takes -1 for 2^64 - 1.
+template <typename T>
+CLI::Validator within(T low, T high) {
+  const std::string range = plain(low) + ".." + plain(high);
+  return {[=](std::string& text) {
+            T v{};
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+            const bool good = error == std::errc{} && end == text.data() + text.size() && v >= low && v <= high;
+            if (!good) return "must be " + range + ", not " + text;
+            text = plain(v);  // CLI11 would read 010 as eight
+            return std::string();
+          },
+          range};
 }
 
 /// "1920x1080", "1920x1080@25", "1280x720@30000/1001"
@@ -58,6 +86,16 @@ struct Raw {
   uint64_t loops = 1, frames = 0, tx_port = 0, rx_port = 0;
   uint32_t lead_us = 200;
 };
+
+/// What the run reads and writes. The report, or the video, goes to standard output.
+std::vector<FileUse> files_of(const Options& o) {
+  std::vector<FileUse> files;
+  if (!o.input.empty()) files.push_back({"INPUT", o.input, false});
+  if (!o.sdp.empty()) files.push_back({"--sdp", o.sdp == "-" ? "./-" : o.sdp, o.tx_port.has_value()});
+  if (!o.out.empty()) files.push_back({"--out", o.out, true});
+  if (o.out != "-") files.push_back({"the report", "-", true});
+  return files;
+}
 
 std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
   if (app.count("--tx-port") > 0) o.tx_port = static_cast<uint16_t>(raw.tx_port);
@@ -93,10 +131,10 @@ std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
       return wrong("--streams auto", "needs --rate, which says how much the streams together are to send");
     o.streams = 0;
   } else {
-    char* end = nullptr;
-    const unsigned long n = std::strtoul(raw.streams.c_str(), &end, 10);
-    if (*end != 0 || n < 1 || n > 256) return wrong("--streams " + raw.streams, "must be 1..256 or auto");
-    o.streams = static_cast<uint32_t>(n);
+    const char* last = raw.streams.data() + raw.streams.size();
+    const auto [end, error] = std::from_chars(raw.streams.data(), last, o.streams);
+    if (error != std::errc{} || end != last || o.streams < 1 || o.streams > 256)
+      return wrong("--streams " + raw.streams, "must be 1..256 or auto");
   }
   if (app.count("--loop") > 0) o.loops = raw.loops;
   if (raw.frames > 0) o.frames = raw.frames;
@@ -115,6 +153,7 @@ std::optional<Stop> check(const Raw& raw, const CLI::App& app, Options& o) {
     o.destination_mac = parse_mac(raw.mac);
     if (!o.destination_mac) return wrong("--dst-mac " + raw.mac, "must be six pairs of hex digits with colons");
   }
+  if (const auto twice = clash(files_of(o))) return Stop{"apcm-stream: " + *twice + " (see apcm-stream --help)\n", 2};
   return std::nullopt;
 }
 
@@ -145,8 +184,8 @@ tl::expected<Options, Stop> parse_options(int argc, char** argv) {
   app.add_option("INPUT", o.input, "Y4M video to send, or - for standard input");
   app.add_option("--pattern", raw.pattern, "send a test pattern instead: WxH or WxH@FPS (250 frames unless limited)");
   app.add_option("--depth", raw.depth, "bits per sample of the pattern: 8 or 10")->check(CLI::IsMember({8, 10}));
-  app.add_option("--tx-port", raw.tx_port, "DPDK port to send from")->check(CLI::Range(0, 65534));
-  app.add_option("--rx-port", raw.rx_port, "DPDK port to receive on (may be the same)")->check(CLI::Range(0, 65534));
+  app.add_option("--tx-port", raw.tx_port, "DPDK port to send from")->check(within(0, 65534));
+  app.add_option("--rx-port", raw.rx_port, "DPDK port to receive on (may be the same)")->check(within(0, 65534));
   app.add_option("--rate", raw.rate, "bits a second of all streams together, as in 6G (default: the video's own rate)");
   app.add_option("--rate-layer", raw.layer, "what --rate counts: l1 with preamble and gap, l2 frames with FCS")
       ->check(CLI::IsMember({"l1", "l2"}))
@@ -154,38 +193,40 @@ tl::expected<Options, Stop> parse_options(int argc, char** argv) {
   app.add_option("--streams", raw.streams, "streams to send, or auto: as many as --rate needs at the video's own rate")
       ->capture_default_str();
   app.add_option(
-      "--loop", raw.loops,
-      "times through the input; 0: until stopped (default: once, or as often as --frames or --duration need)");
+         "--loop", raw.loops,
+         "times through the input; 0: until stopped (default: once, or as often as --frames or --duration need)")
+      ->check(within(uint64_t{0}, kMostFrames));
   app.add_option("--frames", raw.frames, "video frames of each stream to send, then end")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-  app.add_option("--duration", raw.duration_s, "seconds of port time to run")->check(CLI::Range(1e-6, 1e7));
+      ->check(within(uint64_t{1}, kMostFrames));
+  app.add_option("--duration", raw.duration_s, "seconds of port time to run; a sender then waits --drain-ms at most")
+      ->check(within(1e-6, 1e7));
   app.add_option("--sdp", o.sdp, "SDP file: written when sending, read when only receiving");
   app.add_option("--out", o.out, "rebuild the received video into this Y4M file");
   app.add_option("--out-stream", o.out_stream, "which stream --out rebuilds")
-      ->check(CLI::Range(0u, 255u))
+      ->check(within(0u, 255u))
       ->capture_default_str();
   app.add_flag("--json", o.json, "on standard output: one JSON line for each interval, then the final report");
-  app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  auto* quiet = app.add_flag("--quiet", o.quiet, "no progress on standard error");
+  app.add_flag("--progress", o.progress, "a line of progress each second, even when standard error is no terminal")
+      ->excludes(quiet);
   app.add_option("--interval", raw.interval_s, "seconds of port time between reports")
-      ->check(CLI::Range(1e-4, 1e6))
+      ->check(within(1e-4, 1e6))
       ->capture_default_str();
   app.add_option("--drain-ms", raw.drain_ms,
                  "after the last packet was sent (receiving only: received), wait so long for more")
-      ->check(CLI::Range(0.001, 1e7))
+      ->check(within(0.001, 1e7))
       ->capture_default_str();
   app.add_option("--lead-us", raw.lead_us, "how far ahead of its time a packet is given to a port with timed send")
-      ->check(CLI::Range(1u, 100'000u))
+      ->check(within(1u, 100'000u))
       ->capture_default_str();
-  app.add_option("--mtu", o.mtu, "largest IP packet, octets")->check(CLI::Range(128u, 16000u))->capture_default_str();
+  app.add_option("--mtu", o.mtu, "largest IP packet, octets")->check(within(128u, 16000u))->capture_default_str();
   app.add_option("--src-ip", raw.source, "IPv4 source (10.0.0.1)");
   app.add_option("--dst-ip", raw.destination, "IPv4 destination (239.192.0.1)");
   app.add_option("--udp-port", o.udp_port, "UDP port of stream 0; stream k has 2k more")
-      ->check(CLI::Range(1, 60000))
+      ->check(within(1, 60000))
       ->capture_default_str();
   app.add_option("--dst-mac", raw.mac, "destination MAC address (default: of the multicast group, else broadcast)");
-  app.add_option("--payload-type", raw.payload_type, "RTP payload type")
-      ->check(CLI::Range(0, 127))
-      ->capture_default_str();
+  app.add_option("--payload-type", raw.payload_type, "RTP payload type")->check(within(0, 127))->capture_default_str();
   app.add_flag("--udp-checksum", o.udp_checksum, "compute the UDP checksum (default: 0, as senders of ST 2110 do)");
   try {
     app.parse(argc, argv);

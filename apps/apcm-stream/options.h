@@ -26,6 +26,7 @@ struct Options {
   uint32_t out_stream = 0;
   bool json = false;
   bool quiet = false;
+  bool progress = false;  ///< lines of it, to no terminal too
   uint64_t interval_ns = 1'000'000'000;
   std::optional<uint64_t> drain_ns;  ///< end when nothing came for so long
   uint64_t lead_ns = 200'000;

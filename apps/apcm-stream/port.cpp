@@ -124,6 +124,8 @@ tl::expected<void, std::string> Port::start(const PortConfig& config) {
       stamp_offset_ = field;
       stamp_flag_ = uint64_t{1} << flag;
     }
+    uint64_t id = 0;
+    if (rte_eth_xstats_get_id_by_name(id_, "tx_in_flight", &id) == 0) in_flight_id_ = id;
   }
   return {};
 }
@@ -145,6 +147,12 @@ uint64_t Port::now_ns() const {
 bool Port::link_up() const {
   rte_eth_link link{};
   return rte_eth_link_get_nowait(id_, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+std::optional<uint64_t> Port::in_flight() const {
+  uint64_t count = 0;
+  if (!in_flight_id_ || rte_eth_xstats_get_by_id(id_, &*in_flight_id_, &count, 1) != 1) return std::nullopt;
+  return count;
 }
 
 rte_eth_stats Port::stats() const {

@@ -67,6 +67,8 @@ class Port {
   uint16_t send(rte_mbuf** packets, uint16_t count) { return rte_eth_tx_burst(id_, 0, packets, count); }
   uint16_t receive(rte_mbuf** packets, uint16_t count) { return rte_eth_rx_burst(id_, 0, packets, count); }
   rte_eth_stats stats() const;
+  /// Packets taken that are not on the line yet; nothing when the port does not tell (only net_awing does).
+  std::optional<uint64_t> in_flight() const;
   /// Asks for the link. Some drivers (net_memif) only try to connect when they are asked.
   bool link_up() const;
 
@@ -85,6 +87,7 @@ class Port {
   uint64_t tx_flag_ = 0, rx_flag_ = 0;
   int stamp_offset_ = -1;
   uint64_t stamp_flag_ = 0;
+  std::optional<uint64_t> in_flight_id_;  ///< of the xstat
 };
 
 /// Nanoseconds of the processor's clock: steady, but set to the host's time of day at the first call, so that two

@@ -11,8 +11,8 @@ namespace {
 
 template <typename... Args>
 std::string print(const char* format, Args... args) {
-  char line[512];
-  std::snprintf(line, sizeof line, format, args...);
+  std::string line(static_cast<size_t>(std::max(0, std::snprintf(nullptr, 0, format, args...))), ' ');
+  std::snprintf(line.data(), line.size() + 1, format, args...);  // its zero falls on the string's own
   return line;
 }
 
@@ -42,6 +42,14 @@ const char* receive_stamps_of(const Run& r) {
   return card_receives(r) ? "by the card, on every packet" : "by software when polled";
 }
 
+/// By the card's send stamps, when all of them came back; else by what the sender knows.
+std::optional<uint64_t> reached_bps(const Run& r) {
+  const uint64_t sent = r.sender->counters().sent;
+  if (r.receiver != nullptr && r.tx->inserts_stamp() && r.receiver->sending_wire().frames() == sent)
+    return r.receiver->sending_wire().line_rate_bps();
+  return r.sender->sent_bps();
+}
+
 std::string sender_text(const Run& r) {
   const SenderCounters& c = r.sender->counters();
   std::string out;
@@ -54,9 +62,10 @@ std::string sender_text(const Run& r) {
                ", late %" PRIu64 ", no buffer %" PRIu64 "\n",
                c.made, c.sent, c.abandoned, c.retried, c.late, c.no_buffer);
   const rte_eth_stats port = r.tx->stats();
-  out += print("          port: sent %" PRIu64 ", errors %" PRIu64 "%s%s\n", port.opackets, port.oerrors,
-               r.sender->sent_bps() ? "; reached L1 " : "",
-               r.sender->sent_bps() ? format_bps(*r.sender->sent_bps()).c_str() : "");
+  out += print("          port: sent %" PRIu64 ", errors %" PRIu64, port.opackets, port.oerrors);
+  if (const auto reached = reached_bps(r))
+    out += (r.sender->left_known() ? "; reached L1 " : "; given to the port at L1 ") + format_bps(*reached);
+  out += "\n";
   if (c.slips > 0)
     out += print("          COULD NOT KEEP UP: the schedule moved %" PRIu64 " times, by %s in all\n", c.slips,
                  format_ps(static_cast<int64_t>(c.slipped_ns) * 1000).c_str());
@@ -232,7 +241,10 @@ nlohmann::json final_json(const Run& r) {
                    {"slips", c.slips},
                    {"slipped_ns", c.slipped_ns}};
   }
-  if (r.sender != nullptr && r.sender->sent_bps()) j["sender"]["reached_l1_bps"] = *r.sender->sent_bps();
+  if (r.sender != nullptr) {
+    if (const auto reached = reached_bps(r))
+      j["sender"][r.sender->left_known() ? "reached_l1_bps" : "given_l1_bps"] = *reached;
+  }
   if (r.receiver == nullptr) return j;
   const ReceiverCounters& c = r.receiver->counters();
   j["receiver"] = {{"port", r.rx->name()},

@@ -72,9 +72,19 @@ std::vector<SdpStream> Sender::sdp() const {
 }
 
 std::optional<uint64_t> Sender::sent_bps() const {
-  if (last_launch_ns_ <= first_launch_ns_) return std::nullopt;
-  const auto bits = static_cast<Uint128>(counters_.l1_octets - last_l1_octets_) * 8;
-  return static_cast<uint64_t>(bits * 1'000'000'000u / (last_launch_ns_ - first_launch_ns_));
+  const uint64_t last = held_ ? left_ns_ : last_ns_;
+  const uint64_t left = counters_.sent - std::min(held_.value_or(0), counters_.sent);
+  if (last <= first_ns_ || left < 2) return std::nullopt;
+  // Packets are nearly all of one size. The last one's own time is not within the span, or not surely.
+  const auto octets = static_cast<uint64_t>(static_cast<Uint128>(counters_.l1_octets) * left / counters_.sent);
+  if (octets <= last_l1_octets_) return std::nullopt;
+  return static_cast<uint64_t>(static_cast<Uint128>(octets - last_l1_octets_) * 8'000'000'000u / (last - first_ns_));
+}
+
+void Sender::settle(uint64_t now_ns) {
+  if (counters_.sent == 0 || held_ == 0) return;
+  held_ = port_.in_flight();
+  left_ns_ = now_ns;
 }
 
 bool Sender::begin_frame(Stream& s) {
@@ -88,6 +98,7 @@ bool Sender::begin_frame(Stream& s) {
 
 void Sender::start(uint64_t now_ns) {
   start_ns_ = now_ns + 2 * options_.lead_ns;
+  if (options_.duration_ns != 0) end_ns_ = start_ns_ + options_.duration_ns;
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     Stream& s = streams_[i];
     if (!begin_frame(s)) continue;
@@ -145,6 +156,10 @@ uint16_t Sender::poll(uint64_t now_ns) {
     const uint64_t horizon = now_ns + (port_.timed_send() ? options_.lead_ns : 0);
     while (pending_ < kBatch && !ready_.empty()) {
       const uint64_t launch = start_ns_ + ready_.front().launch_ns;
+      if (launch >= end_ns_) {  // the earliest of all streams
+        ready_.clear();
+        break;
+      }
       if (launch > horizon) break;
       const uint32_t index = ready_.front().stream;
       Stream& s = streams_[index];
@@ -152,9 +167,7 @@ uint16_t Sender::poll(uint64_t now_ns) {
       std::pop_heap(ready_.begin(), ready_.end());
       ready_.pop_back();
       if (s.packetiser.next_bytes() == 0 && !begin_frame(s)) continue;
-      const uint64_t next = by_rate_ ? s.by_rate.next_ns() : s.by_frame.next_ns();
-      if (options_.duration_ns != 0 && next >= options_.duration_ns) continue;
-      ready_.push_back({next, index});
+      ready_.push_back({by_rate_ ? s.by_rate.next_ns() : s.by_frame.next_ns(), index});
       std::push_heap(ready_.begin(), ready_.end());
     }
   }
@@ -166,6 +179,7 @@ uint16_t Sender::poll(uint64_t now_ns) {
       const uint64_t now = port_.now_ns();
       if (i == 0) before = now;
       PacketTemplate::restamp(rte_pktmbuf_mtod(packets_[i], uint8_t*), made_[i].payload, from_ns(now));
+      made_[i].launch_ns = now;
     }
   }
   // The frames belong to the port once it has taken them: their lengths are read before.
@@ -179,8 +193,8 @@ uint16_t Sender::poll(uint64_t now_ns) {
     counters_.octets += octets[i];
     counters_.l1_octets += l1_octets(octets[i]);
     counters_.late += port_.timed_send() && made_[i].launch_ns < now_ns;
-    if (first_launch_ns_ == 0) first_launch_ns_ = made_[i].launch_ns;
-    last_launch_ns_ = made_[i].launch_ns;
+    last_ns_ = std::max(made_[i].launch_ns, now_ns);
+    if (first_ns_ == 0) first_ns_ = last_ns_;
     last_l1_octets_ = l1_octets(octets[i]);
     order_.sent(made_[i].stream, made_[i].sequence);
   }

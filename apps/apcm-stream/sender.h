@@ -81,8 +81,13 @@ class Sender {
   /// No more packets; those made but not taken by the port are counted as abandoned.
   void abandon();
   bool done() const { return ready_.empty() && pending_ == 0; }
-  /// Layer 1 rate reached from the first packet to the last, by launch times; nothing before two packets were sent.
+  /// Asks the port, when all was given to it, whether all has left: sent_bps() is then known.
+  void settle(uint64_t now_ns);
+  /// Layer 1 rate from the first packet to the last, nothing before two packets were sent. By what has left the port at
+  /// the last settle(); when left_known() is false, by what was given to the port, which may run ahead of its line by
+  /// as much as the port holds.
   std::optional<uint64_t> sent_bps() const;
+  bool left_known() const { return !port_.timed_send() || held_.has_value(); }
   const SenderCounters& counters() const { return counters_; }
 
  private:
@@ -127,7 +132,10 @@ class Sender {
   uint64_t target_bps_ = 0;
   uint32_t packet_octets_ = 0;
   uint64_t start_ns_ = 0;
-  uint64_t first_launch_ns_ = 0, last_launch_ns_ = 0, last_l1_octets_ = 0;  ///< of the packets sent
+  uint64_t end_ns_ = UINT64_MAX;  ///< no packet is launched then or later, however late the schedule is
+  uint64_t first_ns_ = 0, last_ns_ = 0, last_l1_octets_ = 0;  ///< of the packets sent: not before these times
+  std::optional<uint64_t> held_;                              ///< packets that the port still held at left_ns_
+  uint64_t left_ns_ = 0;
   uint64_t software_error_ns_ = 1000;  ///< how long the last hand-over to the port took
   SenderCounters counters_;
 };

@@ -20,7 +20,7 @@ ls -l "$work/clip.y4m" | awk '{print "   " $5 " octets"}'
 run() {
   clock=$1
   shift
-  "$stream" --no-huge -m 512 --no-pci --log-level=lib.eal:error -d "$AWING_PMD" \
+  "$stream" --no-huge -m 512 --no-pci --no-telemetry --log-level=lib.eal:error -d "$AWING_PMD" \
     --vdev "net_awing0,card=awing,wire=demo,clock=$clock,path=$here/path.json" \
     --vdev "net_awing1,card=awing,wire=demo,clock=$clock" -- \
     "$work/clip.y4m" --tx-port 0 --rx-port 1 --rate 6G --streams auto "$@"
@@ -41,4 +41,4 @@ else
 fi
 
 say "the same for ten seconds in real time: what this machine keeps up with"
-run tsc --loop 0 --duration 10 --quiet
+run tsc --loop 0 --duration 10 --progress

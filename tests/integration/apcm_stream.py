@@ -259,6 +259,14 @@ def errors():
         (["a.y4m", *ports, "--dst-mac", "1:2"], "--dst-mac 1:2"),
         (["a.y4m", *ports, "--frames", "0"], "--frames"),
         (["a.y4m", *ports, "--duration", "x"], "--duration"),
+        (["a.y4m", *ports, "--duration", "nan"], "--duration: must be 0.000001..10000000, not nan"),
+        (["a.y4m", *ports, "--drain-ms", "nan"], "--drain-ms: must be 0.001..10000000, not nan"),
+        (["a.y4m", *ports, "--interval", "nan"], "--interval: must be 0.0001..1000000, not nan"),
+        (["a.y4m", *ports, "--loop", "-1"], "--loop: must be 0..1099511627776, not -1"),
+        (["--pattern", "64x64", *ports, "--loop", "99999999999999999"], "--loop: must be"),  # 250 times that is over 2^64
+        (["a.y4m", *ports, "--frames", "-18446744073709551615"], "--frames: must be"),  # 1, modulo 2^64
+        (["a.y4m", *ports, "--streams", "-18446744073709551615"], "must be 1..256 or auto"),
+        (["a.y4m", *ports, "--quiet", "--progress"], "--progress"),
         (["a.y4m", *ports, "--out", "/no/such/dir/x"], "/no/such/dir/x: No such file"),
         (["a.y4m", *ports, "--sdp", "/no/such/dir/x"], "/no/such/dir/x: No such file"),
         (["a.y4m", *ports, "--out", "x.y4m", "--out-stream", "1"], "--out-stream 1"),
@@ -287,6 +295,81 @@ def errors():
     for own in (["--help"], ["--", "--help"]):
         done = subprocess.run([PROGRAM, *own], capture_output=True, text=True)
         check(done.returncode == 0 and "--tx-port" in done.stdout and "Examples" in done.stdout, done.stdout)
+
+
+def complaint(done, status, *words):
+    """The one line of ours on standard error, which has these words."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("apcm-stream: ")]
+    check(done.returncode == status, f"exit {done.returncode}, not {status}: {done.stderr}")
+    check(len(lines) == 1 and all(w in lines[0] for w in words), f"no single line with {words}:\n{done.stderr}")
+
+
+def report_lost():
+    """A report that cannot be written is a failed run; a reader that goes away ends a run without end."""
+    own = ["--pattern", "64x64", "--tx-port", "0", "--rx-port", "0", "--rate", "10M"]
+    for more in ([], ["--json"], ["--json", "--interval", "0.001"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command(RING, [*own, "--frames", "3", *more]), stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=LIMIT_S)
+        complaint(done, 1, "the report cannot be written: No space left")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    complaint(done, 1, "No space left")
+    p = subprocess.Popen(command(RING, [*own, "--loop", "0", "--duration", "60", "--json", "--interval", "0.01"]),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    p.stdout.close()
+    begin = time.monotonic()
+    errors = p.stderr.read()
+    complaint(subprocess.CompletedProcess([], p.wait(LIMIT_S), "", errors), 1, "Broken pipe")
+    check(time.monotonic() - begin < 30, "it went on without its reader")
+
+
+def same_file():
+    """What is read is never written over, whatever name it has; two outputs are two files."""
+    clip("a.y4m", "yuv422p", frames=2)
+    before = open("a.y4m", "rb").read()
+    os.symlink("a.y4m", "link")
+    os.link("a.y4m", "hard")
+    os.symlink("new", "dangling")
+    os.mkdir("folder")
+    ports = ["--tx-port", "0", "--rx-port", "0"]
+    for more in (["--out", "a.y4m"], ["--out", "folder/../a.y4m"], ["--out", "link"], ["--sdp", "hard"], ["--sdp", "a.y4m"],
+                 ["--out", "new", "--sdp", "./new"], ["--out", "new", "--sdp", "dangling"]):
+        complaint(run(RING, ["a.y4m", *ports, *more]), 2, "the same file as", more[0])
+    with open("a.y4m", "rb") as stdin:
+        complaint(run(RING, ["-", *ports, "--out", "a.y4m"], stdin=stdin), 2, "--out a.y4m", "standard input")
+    with open("out", "w") as out:
+        done = subprocess.run(command(RING, ["a.y4m", *ports, "--out", "out"]), stdout=out, stderr=subprocess.PIPE, text=True)
+    complaint(done, 2, "standard output", "--out out")
+    open("a.sdp", "w").write("v=0\n")
+    complaint(run(RING, ["--rx-port", "0", "--sdp", "a.sdp", "--out", "a.sdp"]), 2, "--out a.sdp")
+    check(open("a.y4m", "rb").read() == before and not os.path.exists("new"), "a file was touched")
+    check(open("a.sdp").read() == "v=0\n", "the SDP was touched")
+    report(run(RING, ["a.y4m", *ports, "--out", "/dev/null", "--sdp", "/dev/null", "--json"]))  # holds nothing to lose
+
+
+def long_path():
+    """A line of the report is as long as its path is."""
+    clip("a.y4m", "yuv422p", frames=2)
+    folder = "/".join(3 * ["d" * 200])
+    os.makedirs(folder)
+    done = run(RING, ["a.y4m", "--tx-port", "0", "--rx-port", "0", "--out", folder + "/got.y4m"])
+    check(done.returncode == 0 and f" 2 written to {folder}/got.y4m\n" in done.stdout, done.stdout + done.stderr)
+
+
+def prefix():
+    """A file prefix that another process uses is said to be just that."""
+    own = ["--pattern", "64x64", "--tx-port", "0", "--rx-port", "0", "--rate", "10M"]
+    first = subprocess.Popen(command(RING, [*own, "--loop", "0", "--duration", "60", "--json", "--interval", "0.01"]),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first.stdout.readline()
+    try:
+        done = run(RING, own)
+    finally:
+        first.terminate()
+        first.communicate()
+    complaint(done, 1, f"process {first.pid} uses DPDK with the same file prefix", "--file-prefix")
 
 
 def staged(library):
@@ -368,6 +451,52 @@ def card_faults():
     v = r["rebuilt"]
     check(v["frames_written"] == v["frames_complete"] + v["frames_incomplete"] == 10, str(v))
     check(v["missing_octets"] > 0, str(v))
+
+
+def card_duration():
+    """In real time --duration bounds the run, also when the machine cannot keep up; lines of progress say that it runs."""
+    eal = [a.replace("virtual", "tsc") for a in card_eal()]
+    done = run(eal, ["--pattern", "320x180", "--rate", "20G", "--streams", "4", "--duration", "1", "--tx-port", "0", "--rx-port", "1",
+                     "--json", "--progress"])
+    r = report(done)
+    check(r["sender"]["slips"] > 0, "20 Gb/s over a line of 10 Gb/s is too much")
+    # 1 s, --lead-us twice, --drain-ms; a turn of the loop may be long on a busy machine.
+    check(1e9 <= r["port_time_ns"] < 1.3e9, f"{r['port_time_ns']} ns of port time")
+    check(any("  sent " in line and "  received " in line for line in done.stderr.splitlines()), "no progress: " + done.stderr)
+
+
+def card_reached():
+    """The rate that a sender tells is what was on the line: never more than the line carries, whatever was asked for."""
+    own = ["--pattern", "320x180", "--duration", "0.01", "--tx-port", "0", "--json"]
+    alone = ["-d", card_eal()[1], "--vdev", "net_awing0,card=awing,wire=loop,clock=virtual"]
+    for eal, more in ((card_eal(), ["--rx-port", "1"]), (alone, [])):
+        r = report(run(eal, [*own, *more, "--rate", "40G", "--streams", "256"]))
+        # A stamp counts 2^-32 s: 0.23 ns in 11 ms.
+        check(0.99e10 < r["sender"]["reached_l1_bps"] < 1e10 * (1 + 1e-7), f"{more}: {r['sender']}")
+        r = report(run(eal, [*own, *more, "--rate", "6G", "--streams", "4"]))
+        check(abs(r["sender"]["reached_l1_bps"] - 6e9) < 6e9 * 1e-2, f"{more}: {r['sender']}")
+
+
+def card_nobody():
+    """Nobody at the other end: the sender waits for the link, not for ever, sends nothing and fails."""
+    clip("a.y4m", "yuv422p", frames=2)
+    for clock in ("virtual", "tsc"):
+        begin = time.monotonic()
+        done = run(["-d", card_eal()[1], "--vdev", f"net_awing0,card=awing,wire=c9,clock={clock}"], ["a.y4m", "--tx-port", "0"])
+        check(time.monotonic() - begin < 30, "it waited too long")
+        lines = [line for line in done.stderr.splitlines() if line.startswith("apcm-stream: ")]
+        check(done.returncode == 1 and done.stdout == "", f"exit {done.returncode}: {done.stdout}")
+        check(len(lines) <= 2 and "the link stayed down" in lines[-1] and "nothing was sent" in lines[-1], done.stderr)
+
+
+def card_refused():
+    """A device that its driver refuses ends the run, also when another one would do; the last line points to the driver's."""
+    clip("a.y4m", "yuv422p", frames=2)
+    good, bad = ("card=awing,wire=loop,clock=virtual", "card=awing,wire=loop,clock=sundial")
+    for a, b, name in ((bad, good, "net_awing0"), (good, bad, "net_awing1")):
+        done = run(["-d", card_eal()[1], "--vdev", f"net_awing0,{a}", "--vdev", f"net_awing1,{b}"], ["a.y4m", "--tx-port", "0"])
+        complaint(done, 1, f"--vdev {name}: refused by its driver, which says why above")
+        check("clock=sundial is not allowed" in done.stderr, done.stderr)
 
 
 def main():

@@ -44,7 +44,7 @@ class Y4mReader {
     }
   };
   Y4mReader() = default;
-  tl::expected<bool, std::string> read_line(std::string& line, size_t limit);
+  tl::expected<bool, std::string> read_line(std::string& line);
 
   std::unique_ptr<FILE, Close> stream_;
   std::string name_;

@@ -119,3 +119,27 @@ TEST_CASE("a full disk is reported") {
   REQUIRE_FALSE(closed);
   CHECK_THAT(closed.error(), Contains("/dev/full") && Contains("No space left"));
 }
+
+TEST_CASE("a header line of 1024 octets is read, a longer one is called too long") {
+  const std::string short_header = "YUV4MPEG2 W2 H1 F25:1 C422 X";
+  const std::string longest = short_header + std::string(1024 - short_header.size(), 'x');
+  auto r = Y4mReader::from_stream(stream_of(longest + "\nFRAME\nabcd"), "clip");
+  REQUIRE(r);
+  std::vector<uint8_t> planar(4);
+  const auto got = r->read(planar);
+  REQUIRE(got);
+  CHECK(*got);
+  const auto bad = Y4mReader::from_stream(stream_of(longest + "x\nFRAME\nabcd"), "clip");
+  REQUIRE_FALSE(bad);
+  CHECK_THAT(bad.error(), Contains("header line is longer than 1024 octets"));
+}
+
+TEST_CASE("a FRAME line that is too long is called that, not damaged") {
+  auto r = Y4mReader::from_stream(stream_of("YUV4MPEG2 W2 H1 F25:1 C422\nFRAME X" + std::string(1024, 'x') + "\nabcd"),
+                                  "clip");
+  REQUIRE(r);
+  std::vector<uint8_t> planar(4);
+  const auto bad = r->read(planar);
+  REQUIRE_FALSE(bad);
+  CHECK_THAT(bad.error(), Contains("frame 0: the FRAME line is longer than 1024 octets"));
+}
