@@ -27,6 +27,9 @@ constexpr Ps kLeastPerPoll = 4 * kPsPerUs;
 constexpr Ps kLeastRest = 20 * kPsPerUs, kMostRest = 1 * kPsPerMs;
 /// Line time of 12.5 kB: store_bytes() has room for that on top of what a FIFO holds.
 constexpr Ps kStride = 10 * kPsPerUs;
+/// Step while a register read is on its way: by up to so much later the host goes on (programs that read a clock in a
+/// loop would otherwise spend their time on steps of a bus clock).
+constexpr Ps kReadStep = 50 * kPsPerNs;
 
 std::mutex registry_lock;
 std::map<std::string, std::weak_ptr<Domain>>& registry() {
@@ -186,8 +189,7 @@ uint32_t Domain::read(int index, uint32_t reg) {
   Card& card = *seats_[index].card;
   catch_up(host_now());
   card.post_read(now_, reg);
-  const Ps clock = static_cast<Ps>(card.config().bus.period_num / card.config().bus.period_den);
-  while (!card.read_done()) advance(now_ + clock);  // so that the host goes on when its answer is there
+  while (!card.read_done()) advance(now_ + kReadStep);
   if (clock_ == ClockMode::kVirtual) host_.store(now_, std::memory_order_relaxed);
   return card.read_value();
 }

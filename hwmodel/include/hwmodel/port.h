@@ -32,7 +32,7 @@ class Port {
 
   /// Posted register write; reaches the card through the bus, in order with the doorbells before it.
   void write(uint32_t reg, uint32_t value);
-  /// Register read; the host stalls for the round trip (model time passes).
+  /// Register read; the host stalls for the round trip (model time passes), rounded up to 50 ns.
   uint32_t read(uint32_t reg);
   /// Counter as the card has it, read without touching the bus or time: for tests and xstats of the model itself.
   uint64_t counter(Counter c);
