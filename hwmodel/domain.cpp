@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain.h"
 
+#include <time.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -370,6 +371,35 @@ std::pair<uint64_t, uint64_t> Domain::trace_hash(int index) {
   Seat& seat = seats_[index];
   if (seat.traced) seat.log.flush(now_);
   return {seat.log.hash(), seat.log.count()};
+}
+
+uint64_t measured_tsc_hz() {
+  struct Pair {
+    int64_t ns;
+    uint64_t ticks;
+  };
+  // Of several looks at both clocks the one that took least time.
+  const auto look = [] {
+    Pair best{};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 20; ++i) {
+      const uint64_t before = __rdtsc();
+      timespec t{};
+      clock_gettime(CLOCK_MONOTONIC, &t);
+      const uint64_t took = __rdtsc() - before;
+      if (took < least) least = took, best = {t.tv_sec * 1'000'000'000 + t.tv_nsec, before + took / 2};
+    }
+    return best;
+  };
+  static const uint64_t hz = [&look] {
+    const Pair a = look();
+    const timespec rest{0, 20'000'000};
+    nanosleep(&rest, nullptr);
+    const Pair b = look();
+    return static_cast<uint64_t>(static_cast<U128>(b.ticks - a.ticks) * 1'000'000'000 /
+                                 static_cast<uint64_t>(b.ns - a.ns));
+  }();
+  return hz;
 }
 
 // --- Port ---------------------------------------------------------------------------------------------------------

@@ -462,8 +462,8 @@ int probe_primary(rte_vdev_device* vdev) {
   auto adapter = std::make_unique<Adapter>();
   rte_ether_addr mac = default_mac(name);
   if (int status = parse_devargs(rte_vdev_device_args(vdev), *adapter, mac); status != 0) return status;
-  adapter->config.tsc_hz = rte_get_tsc_hz();
   if (adapter->config.clock == hw::ClockMode::kTsc) {
+    adapter->config.tsc_hz = hw::measured_tsc_hz();  // EAL rounds to 10 MHz: a thousandth of time
     adapter->epoch = epoch_of(adapter->config.wire);
     adapter->config.card.phc_start = *adapter->epoch;
   }

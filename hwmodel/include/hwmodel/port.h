@@ -17,6 +17,10 @@ namespace awing::hw {
 
 class Domain;
 
+/// Rate of the time-stamp counter, Hz, measured against CLOCK_MONOTONIC. The first call takes 20 ms and is within some
+/// millionths; later ones return what it found. Thread-safe.
+uint64_t measured_tsc_hz();
+
 /// A card in its slot and on its wire. Cards joined by a wire form one domain and share one time.
 ///
 /// DMA addresses are this process's virtual addresses. The card reads and writes the memory it was given until it

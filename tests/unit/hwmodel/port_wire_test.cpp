@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wires, paths and traces behind a whole port, as a driver meets them.
+#include <time.h>
+#include <x86intrin.h>
+
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -228,4 +231,25 @@ TEST_CASE("JSON that is nested to crash is refused in one line") {
     CHECK(why.find('\n') == std::string::npos);
   }
   std::remove(kJson);
+}
+
+TEST_CASE("the rate of the time-stamp counter is measured well") {
+  // Held against another clock over a longer stretch.
+  const auto now = [] {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  // A look is interrupted now and then on a busy machine: one good one is enough.
+  bool close = false;
+  for (int tries = 0; tries < 20 && !close; ++tries) {
+    const double a = now();
+    const uint64_t from = __rdtsc();
+    const timespec rest{0, 100'000'000};
+    nanosleep(&rest, nullptr);
+    const double b = now();
+    const uint64_t to = __rdtsc();
+    close = static_cast<double>(measured_tsc_hz()) == Approx(static_cast<double>(to - from) / (b - a)).epsilon(0.0002);
+  }
+  CHECK(close);
 }
