@@ -87,6 +87,8 @@ int parse_devargs(const char* args, Adapter& adapter, rte_ether_addr& mac) {
   rte_kvargs_free(list);
   if (status != 0) return status;
   if (auto ok = hw::check(adapter.config); !ok) return refuse(ok.error());
+  if (adapter.config.card.kind != hw::CardKind::kAwing)
+    return refuse("card=oc48 is in the model but not in this driver yet; allowed: awing");
   if (adapter.rx_batch > 1 && adapter.rx_timeout_us == 0)
     return refuse("rx_batch=" + std::to_string(adapter.rx_batch) +
                   " needs rx_timeout_us= above 0: without it every packet interrupts at once");

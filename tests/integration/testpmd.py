@@ -426,6 +426,7 @@ def case_devargs(_dma):
         ("wire=pcap:/nonexistent.pcap", ("/nonexistent.pcap",)),
         ("trace=/nonexistent/t.vcd", ("/nonexistent/t.vcd",)),
         ("card=oc3", ("card=oc3", "awing")),
+        ("card=oc48", ("card=oc48", "not in this driver yet", "awing")),
     ):
         said = failed_start([devargs])
         line = next((l for l in said.splitlines() if "net_awing:" in l), "")
