@@ -135,6 +135,9 @@ void Ssp::offered(Route& r, uint8_t metric, Port p, Time now, Outbox& out) {
   }
   if (metric >= r.metric && !from_next_hop) return;  // (a), (c): the old one is as good
   const bool news = metric != r.metric;              // (a), (b)
+  // The way to the virtual source switch became longer. It may be counting to infinity around a loop, so the port waits
+  // out the forward delay again, or group frames could circle if the counting took longer than that.
+  if (metric > r.metric && r.destination == vss_) tree_.remove(p);
   if (news) {
     r.metric = metric;
     r.next_hop = p;
