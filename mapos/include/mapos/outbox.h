@@ -19,6 +19,10 @@ enum class EventKind : uint8_t {
   kRejected,         ///< node: the switch would not assign an address (RFC 2173 section 4.2)
   kResolved,         ///< node: value is an IPv4 address whose HDLC address is known now
   kUnresolved,       ///< node: value is an IPv4 address that nobody answered for
+  kResolved6,        ///< node: as kResolved for IPv6; value is the last four octets of the address
+  kUnresolved6,      ///< node: as kUnresolved for IPv6
+  kUsable6,          ///< node: no duplicate of our IPv6 address was found; value is its last four octets
+  kDuplicate6,       ///< node: another station has our IPv6 address (RFC 3572 section 4, RFC 4862 section 5.4)
   kAddressConflict,  ///< node: another station says that our IPv4 address, the value, is its own
   kNodeUp,           ///< switch: a node asked for its address on the port for the first time
   kNodeDown,         ///< switch: no request for more than 90 s

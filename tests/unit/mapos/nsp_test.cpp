@@ -3,26 +3,19 @@
 // and RFC 2175 section 4, octet by octet.
 #include <catch2/catch.hpp>
 
+#include "box.h"
 #include "mapos/nsp.h"
-#include "octets.h"
 
 using namespace mapos;
 using test::hex;
 using test::Octets;
+using test::sent;
 
 namespace {
 
 const Octets kRequest = hex("01 03 FE03 00000001 00000000");
 const Octets kAssignment23 = hex("23 03 FE03 00000002 00000023");
 const Octets kAssignment25 = hex("25 03 FE03 00000002 00000025");
-
-/// The frames in the box, which is emptied.
-test::Frames sent(Outbox& out) {
-  test::Frames f;
-  for (size_t i = 0; i < out.frames(); ++i) f.emplace_back(out.frame(i).octets.begin(), out.frame(i).octets.end());
-  out.clear();
-  return f;
-}
 
 NspResult give(NspNode& n, const Octets& frame, Time now, Outbox& out, Version v = Version::kV1) {
   return n.receive(parse_header(v, frame)->address, std::span(frame).subspan(kHeaderOctets), now, out);
@@ -180,7 +173,7 @@ TEST_CASE("The switch answers with the port's address, sent to that address, wha
   CHECK(sent(out) == test::Frames{kAssignment23});
 }
 
-TEST_CASE("MAPOS 16 addresses stand in the two least significant octets (RFC 2175 section 4)") {
+TEST_CASE("NSP: MAPOS 16 addresses stand in the two least significant octets (RFC 2175 section 4)") {
   const auto a = *Address::from_wire(Version::k16, 0x2003);
   NspPort p(1, a, a);
   Outbox out;
