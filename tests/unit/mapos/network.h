@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mapos/nsp.h"
+#include "mapos/node_core.h"
 #include "mapos/switch_core.h"
 #include "octets.h"
 
@@ -39,9 +39,10 @@ class Network {
     d.core = std::make_unique<mapos::SwitchCore>(d.config, now_);
     return add(std::move(d));
   }
-  int add_node(const std::string& name) {
+  int add_node(const std::string& name, mapos::NodeConfig config = {}) {
     Device d{name};
-    d.node = std::make_unique<mapos::NspNode>(version_);
+    config.version = version_;
+    d.node = std::make_unique<mapos::NodeCore>(config);
     return add(std::move(d));
   }
   /// The link is down at first. Nodes have port kNoPort.
@@ -87,11 +88,19 @@ class Network {
   mapos::Time now() const { return now_; }
 
   /// A data frame from a node.
-  void send(int node, mapos::Address to, std::span<const uint8_t> information = {}) {
+  void send(int node, mapos::Address to) { send(node, to, Octets{0x45}); }
+  void send(int node, mapos::Address to, std::span<const uint8_t> information) {
     Octets frame(mapos::kHeaderOctets);
     mapos::put_header(frame.data(), {to, mapos::kIpv4});
     append(frame, information);
     transmit({node, mapos::kNoPort}, frame);
+  }
+  /// IPv4 to a host on the link; false if its address is not known yet and has been asked for.
+  bool send_ip(int node, mapos::Ipv4Address to) {
+    const auto a = this->node(node).destination(to, now_, out_);
+    drain(node);
+    if (a) send(node, *a);
+    return a.has_value();
   }
   /// What data frames did since the last call. Those under way go on; more than `most_hops_` hops are cut and told.
   Hops hops() { return std::exchange(hops_, {}); }
@@ -103,11 +112,20 @@ class Network {
     return hops();
   }
 
+  /// Sends what a call of the test's own left for this device.
+  void deliver(int device, mapos::Outbox& out) {
+    out_ = std::exchange(out, {});
+    drain(device);
+  }
+  /// A frame out of nowhere on a switch port.
+  void inject(int device, mapos::Port port, Octets& frame) { arrive({device, port}, frame); }
+  void port_up(int device, mapos::Port port) { signal({device, port}, true); }
+
   mapos::SwitchCore& core(int device) { return *devices_[static_cast<size_t>(device)].core; }
-  mapos::NspNode& node(int device) { return *devices_[static_cast<size_t>(device)].node; }
+  mapos::NodeCore& node(int device) { return *devices_[static_cast<size_t>(device)].node; }
   const std::string& name(int device) const { return devices_[static_cast<size_t>(device)].name; }
   std::vector<mapos::Event>& events(int device) { return devices_[static_cast<size_t>(device)].events; }
-  /// Frames handed to SwitchCore::receive.
+  /// Frames handed to SwitchCore::receive or NodeCore::receive.
   uint64_t received(int device) const { return devices_[static_cast<size_t>(device)].received; }
   /// Called for every control frame as it is sent.
   std::function<void(int device, mapos::Port, std::span<const uint8_t>)> on_control;
@@ -127,7 +145,7 @@ class Network {
     std::string name;
     mapos::SwitchCore::Config config{mapos::SwitchId::alone(mapos::Version::kV1), 0, {}};
     std::unique_ptr<mapos::SwitchCore> core{};
-    std::unique_ptr<mapos::NspNode> node{};
+    std::unique_ptr<mapos::NodeCore> node{};
     std::map<mapos::Port, int> links{};
     std::vector<mapos::Event> events{};
     mapos::Time wake = mapos::kNever;
@@ -194,9 +212,8 @@ class Network {
       drain(e.device);
       ports.for_each([&](mapos::Port p) { transmit({e.device, p}, frame); });
     } else {
-      const auto header = mapos::parse_header(version_, frame);
-      if (header && header->protocol == mapos::kNsp)
-        d.node->receive(header->address, std::span(frame).subspan(mapos::kHeaderOctets), now_, out_);
+      ++d.received;
+      d.node->receive(frame, now_, out_);
       drain(e.device);
     }
   }

@@ -117,3 +117,69 @@ TEST_CASE("Every frame that a switch of figure 2 received is in one of its count
   CHECK(f.net.core(f.s3).counters().no_node == 1);
   CHECK(f.net.core(f.s2).counters().not_for_control == 1);
 }
+
+TEST_CASE("Nodes of figure 2 find each other by ARP and by neighbour discovery across switches") {
+  Network net;
+  const int s1 = net.add_switch("S1", 0x20, 0xE0), s2 = net.add_switch("S2", 0x40, 0xE0);
+  const auto ip6 = [](uint8_t last) { return Ipv6Address{0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}; };
+  const int n1 = net.add_node("N1", {.ip = 0xC0000201, .ips6 = {ip6(1)}});
+  const int n3 = net.add_node("N3", {.ip = 0xC0000203, .ips6 = {ip6(3)}});
+  net.add_link(s2, port_index(0x09), s1, port_index(0x05));
+  net.add_link(s2, port_index(0x03), n1, kNoPort);
+  net.add_link(s1, port_index(0x09), n3, kNoPort);
+  net.all_up();
+  net.run_for(seconds(100));
+  CHECK_FALSE(net.send_ip(n1, 0xC0000203));
+  net.run_for(seconds(1));
+  CHECK(net.events(n1).back() == Event{EventKind::kResolved, kNoPort, 0xC0000203});
+  CHECK(net.send_ip(n1, 0xC0000203));
+  CHECK(net.send_ip(n3, 0xC0000201));  // learned from the question
+  net.run_for(seconds(1));
+  CHECK(net.node(n3).counters().ipv4 == 1);
+  CHECK(net.node(n1).counters().ipv4 == 1);
+
+  Outbox out;
+  CHECK_FALSE(net.node(n1).destination(ip6(3), net.now(), out));
+  net.deliver(n1, out);
+  net.run_for(seconds(1));
+  CHECK(net.node(n1).destination(ip6(3), net.now(), out) == at(0x29));
+  CHECK(net.node(n3).destination(ip6(1), net.now(), out) == at(0x43));
+  for (const int n : {n1, n3}) CHECK(net.node(n).counters().received() == net.received(n));
+}
+
+TEST_CASE("A count to infinity around a ring ends after 15 steps (RFC 2174 section 3.4.3)") {
+  // S1, S2 and S3 in a ring, one more behind S3. Each step of the count crosses a link, 1 ms, and makes the metric larger.
+  for (const bool silent : {false, true}) {
+    CAPTURE(silent);
+    Network net;
+    const int s1 = net.add_switch("S1", 0x20, 0xE0), s2 = net.add_switch("S2", 0x40, 0xE0);
+    const int s3 = net.add_switch("S3", 0x60, 0xE0);
+    net.add_link(s1, 2, s2, 2);
+    net.add_link(s2, 3, s3, 2);
+    net.add_link(s3, 3, s1, 3);
+    net.all_up();
+    net.run_for(seconds(5));
+    // The fourth, which only S3 hears: 0x10 under a longer mask, as the mask of each is its own.
+    const Prefix lost{0x10, 0xF0};
+    const auto say = [&](uint32_t metric) {
+      Outbox out;
+      const auto to = out.add_frame(4, {Address::control_processor(Version::kV1), kSsp}, ssp_octets(1));
+      put_ssp_header(to, SspCommand::kResponse);
+      put_ssp_entry(to, 0, {kSspRouteFamily, lost.bits, lost.mask, metric});
+      auto frame = test::Octets(out.frame(0).octets.begin(), out.frame(0).octets.end());
+      net.inject(s3, 4, frame);
+    };
+    net.port_up(s3, 4);
+    say(0);
+    net.run_for(seconds(1));
+    for (const int s : {s1, s2, s3}) REQUIRE(net.core(s).ssp()->find(lost)->reachable());
+    if (silent)
+      net.run_for(seconds(30) - seconds(1));  // EXPIRATION_TIMER of S3
+    else
+      say(16);
+    net.run_for(milliseconds(16));
+    for (const int s : {s1, s2, s3}) CHECK_FALSE(net.core(s).ssp()->find(lost)->reachable());
+    net.run_for(seconds(31));  // GC_TIMER
+    for (const int s : {s1, s2, s3}) CHECK(net.core(s).ssp()->find(lost) == nullptr);
+  }
+}
