@@ -148,7 +148,8 @@ TEST_CASE("Nodes of figure 2 find each other by ARP and by neighbour discovery a
 }
 
 TEST_CASE("A count to infinity around a ring ends after 15 steps (RFC 2174 section 3.4.3)") {
-  // S1, S2 and S3 in a ring, one more behind S3. Each step of the count crosses a link, 1 ms, and makes the metric larger.
+  // S1, S2 and S3 in a ring, one more behind S3. Each step of the count crosses a link, 1 ms, and makes the metric
+  // larger.
   for (const bool silent : {false, true}) {
     CAPTURE(silent);
     Network net;
